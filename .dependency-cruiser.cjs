@@ -1,0 +1,39 @@
+/** The arrows of docs/concepts.md: a folder may import only what stands to its left. */
+const only = (name, from, to) => ({
+  name,
+  severity: "error",
+  from: { path: from },
+  to: { path: "^src/", pathNot: to },
+});
+const onlyIn = (name, pkg, places) => ({
+  name,
+  severity: "error",
+  from: { path: "^src/", pathNot: places },
+  to: { path: pkg },
+});
+
+module.exports = {
+  forbidden: [
+    { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
+    only("events-stand-alone", "^src/events/", "^src/events/"),
+    only("projections-know-events", "^src/projections/", "^src/(events|projections)/"),
+    only("engine-knows-no-store", "^src/engine/", "^src/(events|projections|engine)/"),
+    only("store-memory-knows-events", "^src/store-memory/", "^src/(events|store-memory)/"),
+    only("store-sqlite-knows-events", "^src/store-sqlite/", "^src/(events|store-sqlite)/"),
+    only("testing", "^src/testing/", "^src/(events|projections|engine|store-memory|embedded|testing)/"),
+    only("embedded-composes", "^src/embedded/", "^src/(events|projections|engine|store-memory|store-sqlite|embedded)/"),
+    only("cli-is-a-root", "^src/cli/", "^src/(?!testing/)"),
+    onlyIn("sqlite-in-its-places", "^(node:)?sqlite$", "^src/(store-sqlite|projections/run-index)"),
+    onlyIn(
+      "rxjs-in-its-places",
+      "node_modules/rxjs",
+      "^src/(events/event-log|store-[a-z]+/|engine/(pipeline|deliveries|timers)|embedded/|testing/|cli/)",
+    ),
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "types", "node"] },
+  },
+};
