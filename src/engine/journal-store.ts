@@ -5,7 +5,9 @@
  * are copies. Our implementation over any EventLog is `createJournal`; anybody's own works as well, and `journalStoreConformance`
  * (`runstream/testing`) says whether it does.
  */
-export type RunStatus = "pending" | "running" | "completed" | "failed" | "cancelled";
+import type { RunStatus } from "../projections/run-state.ts";
+
+export type { RunStatus };
 
 /** One run as stored. `createdAt` in epoch milliseconds; `output` only once completed, `error` only once failed. */
 export type RunRecord = {
