@@ -1,7 +1,75 @@
-/** placeholder types, filled by payload work */
+/**
+ * The payload codec: how inputs, outputs and signals are stored (law L6).
+ *
+ * Plain JSON values are stored plain, so that people, `jq` and other languages read them. Date, Map, Set, BigInt, undefined, NaN,
+ * the infinities, -0, Uint8Array, URL, RegExp, objects without a prototype and JavaScript's own Errors are stored as JSON with type
+ * notes beside it.
+ * - C1 What is decoded equals what was encoded, types included, or it is refused at once with the path. Three things are not part of
+ *   a value: a Buffer comes back as the Uint8Array it is, an Error without its stack, and a reference that occurs twice as two copies.
+ * - C2 Decoding answers a fresh value each time: nobody reaches the log's state through it.
+ */
 import type { Json } from "./json.ts";
+import { PayloadError } from "./payload-error.ts";
+import { joinTypes, splitTypes } from "./payload-types.ts";
+import { MAX_PAYLOAD_DEPTH, PayloadWalk, setOwn } from "./payload-walk.ts";
 
+export { PayloadError } from "./payload-error.ts";
+export { MAX_PAYLOAD_DEPTH } from "./payload-walk.ts";
+
+/** A value as stored: JSON, and what JSON alone does not say about it. Both are plain data. */
 export interface Payload {
   readonly json: Json;
   readonly types?: Json;
 }
+
+/**
+ * The stored form of `value`; `undefined` for `undefined`, which is stored as an absent field.
+ *
+ * `root` names the value in errors (default `"payload"`).
+ * @throws PayloadError for what cannot be carried: functions, symbols, promises, cycles, class instances, buffers other than
+ * Uint8Array, holes in arrays, accessors, hidden or added properties, and nesting deeper than {@link MAX_PAYLOAD_DEPTH}.
+ */
+export const encodePayload = (value: unknown, root = "payload"): Payload | undefined => {
+  if (value === undefined) return undefined;
+  if (value === null || typeof value === "string" || typeof value === "boolean") return { json: value };
+  const walk = new PayloadWalk(root);
+  const snapshot = walk.copy(value, 0);
+  return walk.rich ? (splitTypes(snapshot) as Payload) : { json: snapshot as Json };
+};
+
+const copyJson = (json: Json, depth: number): Json => {
+  if (json === null || typeof json !== "object") return json;
+  if (depth > MAX_STORED_DEPTH)
+    throw new PayloadError("payload", `nested deeper than ${MAX_STORED_DEPTH} levels, which no payload is.`);
+  if (Array.isArray(json)) {
+    const copy: Json[] = [];
+    for (let i = 0; i < json.length; i++) copy.push(copyJson(json[i] as Json, depth + 1));
+    return copy;
+  }
+  const record = json as { readonly [key: string]: Json };
+  const copy: Record<string, Json> = {};
+  for (const key of Object.keys(record)) setOwn(copy, key, copyJson(record[key] as Json, depth + 1));
+  return copy;
+};
+
+/** A Map takes three levels of JSON where the value has two. */
+const MAX_STORED_DEPTH = 3 * MAX_PAYLOAD_DEPTH;
+
+/**
+ * The value a stored payload stands for, fresh each time; `undefined` for an absent one.
+ * @throws PayloadError when the type notes do not fit the JSON.
+ */
+export const decodePayload = (payload: Payload | undefined): unknown => {
+  if (payload === undefined) return undefined;
+  const json = copyJson(payload.json, 0);
+  if (payload.types === undefined) return json;
+  try {
+    return joinTypes(json, payload.types);
+  } catch (cause) {
+    throw new PayloadError(
+      "payload",
+      "the stored type notes do not fit the stored JSON. The event was damaged, or written by something else.",
+      { cause },
+    );
+  }
+};

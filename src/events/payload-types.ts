@@ -1,0 +1,85 @@
+/**
+ * Values beyond JSON: superjson's split into plain JSON and type notes, with our own rules where superjson alters or refuses.
+ *
+ * It expects a snapshot made by the validating copy, and answers values that share nothing with the stored JSON.
+ */
+import { SuperJSON } from "superjson";
+import { type ErrorFields, ErrorSnapshot, restoreError } from "./payload-errors.ts";
+
+const superjson = new SuperJSON();
+
+/** Bytes as base64: an array of numbers would take four times the room. */
+superjson.registerCustom<Uint8Array, string>(
+  {
+    isApplicable: (value): value is Uint8Array => value instanceof Uint8Array,
+    serialize: (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64"),
+    deserialize: (text) => {
+      const decoded = Buffer.from(text, "base64");
+      const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+      if (text.length % 4 !== 0 || decoded.length !== (text.length / 4) * 3 - padding)
+        throw new TypeError("not base64");
+      return new Uint8Array(decoded);
+    },
+  },
+  "Uint8Array",
+);
+
+superjson.registerCustom<Date, null>(
+  {
+    isApplicable: (value): value is Date => value instanceof Date && Number.isNaN(value.getTime()),
+    serialize: () => null,
+    deserialize: () => new Date(Number.NaN),
+  },
+  "InvalidDate",
+);
+
+superjson.registerCustom<ErrorSnapshot, never>(
+  {
+    isApplicable: (value): value is ErrorSnapshot => value instanceof ErrorSnapshot,
+    serialize: (error) => error.fields as never,
+    deserialize: (fields) => restoreError(fields as ErrorFields) as ErrorSnapshot,
+  },
+  "Error",
+);
+
+const hasAwkwardKey = (value: object): boolean =>
+  Object.hasOwn(value, "__proto__") ||
+  Object.hasOwn(value, "constructor") ||
+  Object.hasOwn(value, "prototype");
+
+const prototypeOf = (value: unknown): unknown =>
+  typeof value === "object" && value !== null ? Object.getPrototypeOf(value) : undefined;
+
+/** Keys that superjson refuses are carried as entries. */
+superjson.registerCustom<object, never>(
+  {
+    isApplicable: (value): value is object =>
+      prototypeOf(value) === Object.prototype && hasAwkwardKey(value as object),
+    serialize: (record) => Object.entries(record) as never,
+    deserialize: (entries) => Object.fromEntries(entries as [string, unknown][]),
+  },
+  "entries",
+);
+
+superjson.registerCustom<object, never>(
+  {
+    isApplicable: (value): value is object => prototypeOf(value) === null,
+    serialize: (record) => (hasAwkwardKey(record) ? Object.entries(record) : { ...record }) as never,
+    deserialize: (stored: object) => {
+      const entries = (Array.isArray(stored) ? stored : Object.entries(stored)) as [string, unknown][];
+      return Object.setPrototypeOf(Object.fromEntries(entries), null) as object;
+    },
+  },
+  "null-prototype",
+);
+
+export const splitTypes = (snapshot: unknown): { json: unknown; types: unknown } => {
+  const { json, meta } = superjson.serialize(snapshot);
+  return { json, types: meta };
+};
+
+/** `json` must be a fresh copy: it is rebuilt in place. Throws whatever superjson throws for notes that do not fit. */
+export const joinTypes = (json: unknown, types: unknown): unknown =>
+  superjson.deserialize({ json, meta: types } as Parameters<typeof superjson.deserialize>[0], {
+    inPlace: true,
+  });
