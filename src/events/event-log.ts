@@ -117,7 +117,11 @@ export interface Consumed {
 
 export interface EventLog {
   /** Writes all events to the end of `stream`, or none. An empty list writes nothing and answers the stream's state if `expected` holds. */
-  append(stream: string, expected: ExpectedRevision, events: readonly EventData[]): TaskEither<AppendError, Appended>;
+  append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly EventData[],
+  ): TaskEither<AppendError, Appended>;
   /** The events of one stream; nothing for a stream that does not exist. */
   read(stream: string, options?: ReadOptions): AsyncIterable<RecordedEvent>;
   /** The events of all streams in log order. */

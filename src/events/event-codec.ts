@@ -1,0 +1,165 @@
+/**
+ * Between domain events and what a stream holds, for any catalogue of event types.
+ *
+ * - E1 Writing checks nothing that types have checked: it is on the hot path of every step.
+ * - E2 Reading believes nothing: data is checked against its type and version, and older versions are upcast first.
+ * - E3 Metadata is open-ended: `v` is the schema version and `types` the payload's type notes; other keys are kept and not looked at.
+ */
+import { randomUUID } from "node:crypto";
+import { type Either, left, right } from "fp-ts/lib/Either.js";
+import { EventDecodeError, pathsOf } from "./event-decode-error.ts";
+import type { EventData, Position, RecordedEvent } from "./event-log.ts";
+import type { EventSchema } from "./event-schema.ts";
+import type { Json, JsonObject } from "./json.ts";
+import type { Payload } from "./payload.ts";
+import { orderUpcasters, type Stored, type Upcaster } from "./upcasting.ts";
+
+/** A domain event: its type and its data, payloads not yet decoded. */
+export interface DomainEvent {
+  readonly type: string;
+  readonly data: object;
+}
+
+/** Where and when an event was recorded. `recordedAt` is the store's clock, for people; `metadata` is as stored. */
+export interface Place {
+  readonly id: string;
+  readonly stream: string;
+  readonly revision: number;
+  readonly position: Position;
+  readonly recordedAt: number;
+  readonly metadata: JsonObject;
+}
+
+export type Decoded<E extends DomainEvent> = E & Place;
+
+export interface EventCodec<E extends DomainEvent> {
+  /**
+   * The event as a store takes it. `id` defaults to a new random UUID; `attributes` are kept in the metadata.
+   * @throws RangeError for a number that JSON cannot hold, TypeError for a type that is not in the catalogue.
+   */
+  encode(event: E, id?: string, attributes?: JsonObject): EventData;
+  decode(recorded: RecordedEvent): Either<EventDecodeError, Decoded<E>>;
+}
+
+export interface EventCodecOptions {
+  /** What each event type consists of, by its tag. */
+  readonly schemas: Readonly<Record<string, EventSchema>>;
+  /** One step for every older version of every type. Default: none. */
+  readonly upcasters?: readonly Upcaster[];
+}
+
+const isRecord = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const PLAIN_METADATA = new Map<number, JsonObject>();
+const plainMetadata = (v: number): JsonObject => {
+  const known = PLAIN_METADATA.get(v) ?? Object.freeze({ v });
+  PLAIN_METADATA.set(v, known);
+  return known;
+};
+
+const metadataOf = (
+  schema: EventSchema,
+  types: Json | undefined,
+  attributes: JsonObject | undefined,
+): JsonObject => {
+  if (types === undefined && attributes === undefined) return plainMetadata(schema.version);
+  const own = types === undefined ? {} : { types: { [schema.payload as string]: types } };
+  return { ...attributes, v: schema.version, ...own };
+};
+
+const writeNumber = (type: string, schema: EventSchema, field: string, value: number): number | null => {
+  if (Number.isFinite(value)) return value;
+  if (field === schema.limit && value === Number.POSITIVE_INFINITY) return null;
+  throw new RangeError(`${type}.${field} is ${value}, which no event can hold. Give a finite number.`);
+};
+
+const encodeWith = (
+  schema: EventSchema,
+  event: DomainEvent,
+  id: string,
+  attributes?: JsonObject,
+): EventData => {
+  const data: Record<string, Json> = {};
+  let types: Json | undefined;
+  for (const [field, value] of Object.entries(event.data) as [string, unknown][]) {
+    if (value === undefined) continue;
+    if (field === schema.payload) {
+      data[field] = (value as Payload).json;
+      types = (value as Payload).types;
+    } else {
+      data[field] =
+        typeof value === "number" ? writeNumber(event.type, schema, field, value) : (value as Json);
+    }
+  }
+  return { id, type: event.type, data, metadata: metadataOf(schema, types, attributes) };
+};
+
+export const createEventCodec = <E extends DomainEvent>(options: EventCodecOptions): EventCodec<E> => {
+  const schemas = new Map(Object.entries(options.schemas));
+  const steps = orderUpcasters(schemas, options.upcasters ?? []);
+
+  const upcast = (recorded: RecordedEvent, version: number): Stored => {
+    let stored: Stored = recorded;
+    for (const step of steps.get(recorded.type)?.slice(version - 1) ?? []) stored = step(stored);
+    return stored;
+  };
+
+  const decode = (recorded: RecordedEvent): Either<EventDecodeError, Decoded<E>> => {
+    const schema = schemas.get(recorded.type);
+    if (schema === undefined) return left(new EventDecodeError("UnknownType", recorded));
+    const version: unknown = isRecord(recorded.metadata) ? recorded.metadata.v : undefined;
+    if (typeof version !== "number" || !Number.isInteger(version) || version < 1) {
+      return left(new EventDecodeError("Malformed", recorded, { paths: ["metadata.v"] }));
+    }
+    if (version > schema.version) {
+      return left(new EventDecodeError("NewerVersion", recorded, { version, known: schema.version }));
+    }
+    let stored: Stored = recorded;
+    if (version < schema.version) {
+      try {
+        stored = upcast(recorded, version);
+      } catch (cause) {
+        return left(new EventDecodeError("Malformed", recorded, { version, cause }));
+      }
+    }
+    const checked = schema.stored.decode(stored.data);
+    if (checked._tag === "Left") {
+      return left(
+        new EventDecodeError("Malformed", recorded, { version, paths: pathsOf("data", checked.left) }),
+      );
+    }
+    let data: object = checked.right;
+    if (schema.payload !== undefined && schema.payload in checked.right) {
+      const { types } = stored.metadata;
+      if (types !== undefined && !isRecord(types)) {
+        return left(new EventDecodeError("Malformed", recorded, { version, paths: ["metadata.types"] }));
+      }
+      data = {
+        ...checked.right,
+        [schema.payload]: payloadOf(checked.right[schema.payload] as Json, types?.[schema.payload]),
+      };
+    }
+    return right({
+      type: recorded.type,
+      data,
+      id: recorded.id,
+      stream: recorded.stream,
+      revision: recorded.revision,
+      position: recorded.position,
+      recordedAt: recorded.recordedAt,
+      metadata: recorded.metadata,
+    } as unknown as Decoded<E>);
+  };
+
+  const encode = (event: E, id: string = randomUUID(), attributes?: JsonObject): EventData => {
+    const schema = schemas.get(event.type);
+    if (schema === undefined) throw new TypeError(`Event type ${event.type} is not in the catalogue.`);
+    return encodeWith(schema, event, id, attributes);
+  };
+
+  return { encode, decode };
+};
+
+const payloadOf = (json: Json, types: Json | undefined): Payload =>
+  types === undefined ? { json } : { json, types };

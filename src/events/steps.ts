@@ -1,0 +1,60 @@
+/** What became of a step: tries that failed on the way, and the verdict. */
+import * as t from "io-ts";
+import { type EventSchema, Failure, Finite, Limit, storedData } from "./event-schema.ts";
+import type { Payload } from "./payload.ts";
+
+/** Narration of a failed try: folds ignore it. `maxAttempts` is stored as null where there is no limit (`Infinity`). */
+export type StepRetried = {
+  readonly type: "StepRetried";
+  readonly data: {
+    readonly key: string;
+    readonly attempt: number;
+    readonly maxAttempts: number;
+    readonly error: { readonly message: string };
+    readonly delayMs: number;
+    readonly at: number;
+  };
+};
+
+export type StepSettled = {
+  readonly type: "StepSettled";
+  readonly data: {
+    readonly key: string;
+    readonly name: string;
+    readonly status: "ok" | "failed";
+    readonly output?: Payload;
+    readonly error?: { readonly message: string };
+    readonly attempts: number;
+    readonly startedAt?: number;
+    readonly finishedAt: number;
+  };
+};
+
+export const steps = {
+  StepRetried: {
+    version: 1,
+    limit: "maxAttempts",
+    stored: storedData({
+      key: t.string,
+      attempt: Finite,
+      maxAttempts: Limit,
+      error: Failure,
+      delayMs: Finite,
+      at: Finite,
+    }),
+  },
+  StepSettled: {
+    version: 1,
+    payload: "output",
+    stored: storedData(
+      {
+        key: t.string,
+        name: t.string,
+        status: t.keyof({ ok: null, failed: null }),
+        attempts: Finite,
+        finishedAt: Finite,
+      },
+      { output: t.unknown, error: Failure, startedAt: Finite },
+    ),
+  },
+} as const satisfies Record<string, EventSchema>;
