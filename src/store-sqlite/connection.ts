@@ -1,0 +1,93 @@
+/**
+ * One connection to the log file with its prepared statements. A connection that met disk trouble is not trusted any more:
+ * it is closed, and the file is opened anew by whoever needs it next.
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { isDiskTrouble, isFailedSync, storeError, unavailable } from "./sqlite-errors.ts";
+
+/** Statements made for a set of event types are many; beyond this number all are prepared anew. */
+const MAX_STATEMENTS = 256;
+
+export class Connection {
+  readonly path: string;
+  readonly inMemory: boolean;
+  #open: () => DatabaseSync;
+  #db: DatabaseSync | undefined;
+  #statements = new Map<string, StatementSync>();
+  #closed = false;
+  #unsyncedTail = false;
+
+  constructor(path: string, open: () => DatabaseSync) {
+    this.path = path;
+    this.inMemory = path === ":memory:";
+    this.#open = open;
+    this.#db = open();
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  get db(): DatabaseSync {
+    if (this.#closed) throw storeError(unavailable(this.path, "the log is closed; open it again"));
+    if (this.#db === undefined) {
+      const db = this.#open();
+      this.#db = db;
+      // After a failed fsync the kernel may call pages clean that never reached the disk: what is committed next must not lie
+      // behind them in the write-ahead log.
+      if (this.#unsyncedTail) db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      this.#unsyncedTail = false;
+    }
+    return this.#db;
+  }
+
+  /** A prepared statement that answers rows as objects. */
+  sql(text: string): StatementSync {
+    return this.#statements.get(text) ?? this.#prepare(text, false);
+  }
+
+  /** A prepared statement that answers rows as arrays. */
+  rows(text: string): StatementSync {
+    return this.#statements.get(text) ?? this.#prepare(text, true);
+  }
+
+  /** Undoes what is open, and drops the connection if `cause` says that it cannot be trusted. */
+  recover(cause: unknown): void {
+    try {
+      if (this.#db?.isTransaction) this.#db.exec("ROLLBACK");
+    } catch {
+      this.#drop();
+    }
+    if (isFailedSync(cause)) this.#unsyncedTail = true;
+    if (isDiskTrouble(cause)) this.#drop();
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#statements.clear();
+    this.#db?.close();
+    this.#db = undefined;
+  }
+
+  #prepare(text: string, arrays: boolean): StatementSync {
+    const db = this.db;
+    if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
+    const statement = db.prepare(text);
+    statement.setReturnArrays(arrays);
+    this.#statements.set(text, statement);
+    return statement;
+  }
+
+  #drop(): void {
+    if (this.inMemory) return;
+    this.#statements.clear();
+    const db = this.#db;
+    this.#db = undefined;
+    try {
+      db?.close();
+    } catch {
+      // The handle is given up whatever its last words are.
+    }
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * Reads events back, page by page. A page is read in one go and holds no lock afterwards; between pages the event loop turns.
+ *
+ * - R1 A page is bounded in rows, in bytes and in rows looked at, so that neither memory nor a single turn grows with the log.
+ * - R2 A row that cannot be read back is an error that names the file and the position, never a skipped event.
+ */
+import {
+  type EventFilter,
+  passes,
+  type ReadAllOptions,
+  type ReadOptions,
+  type RecordedEvent,
+} from "../events/event-log.ts";
+import type { Connection } from "./connection.ts";
+import type { NameBook } from "./name-book.ts";
+import { EVENT_COLUMNS, type EventRow, encodeName, placeOf, recordedRow } from "./rows.ts";
+import { corrupt, storeError, storeErrorOf } from "./sqlite-errors.ts";
+import { turn } from "./turns.ts";
+
+const PAGE_ROWS = 512;
+const PAGE_TEXT = 8 * 1024 * 1024;
+/** Rows of the whole log that one page looks at: some 10 ms where a filter skips them all. */
+const PAGE_SPAN = 32_768;
+
+/** A stretch of the whole log: the matching events in it, as far as `lookedTo`; `atEnd` when that is the end of the log. */
+export interface Page {
+  readonly events: readonly RecordedEvent[];
+  readonly lookedTo: number;
+  readonly atEnd: boolean;
+}
+
+export class Reader {
+  readonly #connection: Connection;
+  readonly #names: NameBook;
+
+  constructor(connection: Connection, names: NameBook) {
+    this.#connection = connection;
+    this.#names = names;
+  }
+
+  /** The last position of the log, 0 while it is empty. */
+  head(): number {
+    return this.#guarded(() => {
+      const [head] = this.#connection
+        .rows("SELECT coalesce(max(position), 0) FROM events")
+        .get() as unknown as [number];
+      return head;
+    });
+  }
+
+  async *read(stream: string, options: ReadOptions = {}): AsyncGenerator<RecordedEvent, void, undefined> {
+    const backwards = options.direction === "backwards";
+    const sql = `SELECT ${EVENT_COLUMNS} FROM events WHERE stream = ? AND revision ${
+      backwards ? "<= ? ORDER BY revision DESC" : ">= ? ORDER BY revision"
+    } LIMIT ?`;
+    let from = options.from ?? (backwards ? Number.MAX_SAFE_INTEGER : 0);
+    let left = options.max ?? Number.MAX_SAFE_INTEGER;
+    for (let first = true; left > 0; first = false) {
+      if (!first) await turn();
+      const want = Math.min(left, PAGE_ROWS);
+      const { events, whole } = this.#guarded(() => {
+        const entry = this.#names.stream(stream);
+        if (entry === undefined) return { events: [], whole: true };
+        return this.#page(this.#connection.rows(sql).iterate(entry.id, from, want));
+      });
+      yield* events;
+      const last = events.at(-1);
+      if (last === undefined || (whole && events.length < want)) return;
+      left -= events.length;
+      from = last.revision + (backwards ? -1 : 1);
+    }
+  }
+
+  async *readAll(options: ReadAllOptions = {}): AsyncGenerator<RecordedEvent, void, undefined> {
+    let after = options.after === undefined ? 0 : placeOf(options.after);
+    let left = options.max ?? Number.MAX_SAFE_INTEGER;
+    for (let first = true; left > 0; first = false) {
+      if (!first) await turn();
+      const page = this.page(after, options.filter, left);
+      yield* page.events;
+      if (page.atEnd) return;
+      left -= page.events.length;
+      after = page.lookedTo;
+    }
+  }
+
+  /** The next stretch of the log behind `after`. */
+  page(after: number, filter: EventFilter | undefined, max: number = PAGE_ROWS): Page {
+    return this.#guarded(() => {
+      const head = this.head();
+      const end = Math.min(head, after + PAGE_SPAN);
+      const want = Math.min(max, PAGE_ROWS);
+      const { events, whole } = this.#page(
+        this.#connection.rows(this.#selectAll(filter)).iterate(after, end, ...prefixRange(filter), want),
+      );
+      const lookedTo = whole && events.length < want ? end : Number(events.at(-1)!.position);
+      return {
+        events: endsInsidePair(filter?.streamPrefix ?? "")
+          ? events.filter((e) => passes(filter, e.stream, e.type))
+          : events,
+        lookedTo: Math.max(after, lookedTo),
+        atEnd: lookedTo >= head,
+      };
+    });
+  }
+
+  #selectAll(filter: EventFilter | undefined): string {
+    const types = filter?.types?.map((name) => this.#names.typeId(name)).filter((id) => id !== undefined);
+    const ofTypes = types === undefined ? "" : `AND type IN (${types.join()})`;
+    const ofStreams =
+      filter?.streamPrefix === undefined
+        ? ""
+        : "AND EXISTS (SELECT 1 FROM streams WHERE streams.id = events.stream AND name >= CAST(? AS TEXT) AND name < CAST(? AS TEXT))";
+    return `SELECT ${EVENT_COLUMNS} FROM events WHERE position > ? AND position <= ? ${ofTypes} ${ofStreams} ORDER BY position LIMIT ?`;
+  }
+
+  #page(rows: Iterable<unknown>): { readonly events: readonly RecordedEvent[]; readonly whole: boolean } {
+    const events: RecordedEvent[] = [];
+    let text = 0;
+    for (const row of rows as Iterable<EventRow>) {
+      events.push(this.#recorded(row));
+      text += (row[6]?.length ?? 0) + (row[5]?.length ?? 0);
+      if (text > PAGE_TEXT) return { events, whole: false };
+    }
+    return { events, whole: true };
+  }
+
+  #recorded(row: EventRow): RecordedEvent {
+    try {
+      return recordedRow(row, this.#names.streamName(row[7]), this.#names.typeName(row[2]));
+    } catch (cause) {
+      if (!(cause instanceof SyntaxError)) throw cause;
+      const what = `the event at position ${row[0]} cannot be parsed (${cause.message}); restore the file from a copy`;
+      throw storeError(corrupt(this.#connection.path, what, cause));
+    }
+  }
+
+  #guarded<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (cause) {
+      this.#connection.recover(cause);
+      throw storeErrorOf(cause, this.#connection.path);
+    }
+  }
+}
+
+/** A pair of surrogates is one character to SQLite: a prefix that ends inside it is looked for without its last unit. */
+const endsInsidePair = (prefix: string): boolean => /[\ud800-\udbff]$/.test(prefix);
+
+/** Names from the prefix up to it followed by a byte that no text contains. */
+const prefixRange = (filter: EventFilter | undefined): Uint8Array[] => {
+  const prefix = filter?.streamPrefix;
+  if (prefix === undefined) return [];
+  const from = Buffer.from(encodeName(endsInsidePair(prefix) ? prefix.slice(0, -1) : prefix));
+  return [from, Buffer.concat([from, Buffer.from([0xff])])];
+};

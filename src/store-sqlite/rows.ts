@@ -1,0 +1,128 @@
+/**
+ * One event as a row, and back. Ids are UUIDs and stored as 16 bytes; empty objects are stored as NULL; names are stored as the
+ * inside of a JSON string, which is the same text for ordinary names and survives NUL and lone surrogates.
+ */
+import type { EventData, Position, RecordedEvent } from "../events/event-log.ts";
+import type { JsonObject } from "../events/json.ts";
+
+/** Bytes of one event's data or metadata that the log takes. */
+export const EVENT_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/** V8's longest string, in UTF-16 units. */
+const LONGEST_TEXT = 536_870_888;
+
+export interface EncodedEvent {
+  readonly event: EventData;
+  readonly metadata: string | null;
+  readonly data: string | null;
+}
+
+/** position, revision, type, at, id, metadata, data, and where the stream is not known: stream. */
+export type EventRow = [number, number, number, number, string, string | null, string | null, number];
+export const EVENT_COLUMNS =
+  "position, revision, type, at, iif(typeof(id) = 'blob', hex(id), id), metadata, data, stream";
+
+const isEmpty = (value: JsonObject): boolean => {
+  for (const _ in value) return false;
+  return true;
+};
+
+const encodeJson = (value: JsonObject): string | null => (isEmpty(value) ? null : JSON.stringify(value));
+
+/** Every UTF-16 unit is three bytes at most, so that short texts are never measured. */
+const bytesOf = (text: string | null): number =>
+  text === null ? 0 : text.length * 3 <= EVENT_LIMIT_BYTES ? text.length : Buffer.byteLength(text);
+
+/** The event as texts, or its size when it is larger than {@link EVENT_LIMIT_BYTES}. */
+export const encodeEvent = (event: EventData): EncodedEvent | { readonly tooLarge: number } => {
+  try {
+    const metadata = encodeJson(event.metadata);
+    const data = encodeJson(event.data);
+    const bytes = bytesOf(metadata) + bytesOf(data);
+    return bytes > EVENT_LIMIT_BYTES ? { tooLarge: bytes } : { event, metadata, data };
+  } catch (cause) {
+    // The text would be longer than any string may be.
+    if (cause instanceof RangeError && cause.message.includes("string length"))
+      return { tooLarge: LONGEST_TEXT };
+    throw cause;
+  }
+};
+
+const decodeJson = (text: string | null): JsonObject =>
+  text === null ? {} : (JSON.parse(text) as JsonObject);
+
+export const encodeName = (name: string): string => JSON.stringify(name).slice(1, -1);
+export const decodeName = (text: string): string =>
+  text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+export const isUuid = (id: string): boolean => UUID.test(id);
+
+/** Ids in another form are kept as text behind this mark. */
+const TEXT_ID = ":";
+export const encodeTextId = (id: string): string => TEXT_ID + encodeName(id);
+
+const decodeId = (id: string): string => {
+  if (id.startsWith(TEXT_ID)) return decodeName(id.slice(1));
+  const hex = id.toLowerCase();
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+};
+
+export const positionOf = (place: number): Position => String(place) as Position;
+export const placeOf = (position: Position): number => {
+  if (!/^[0-9]{1,16}$/.test(position))
+    throw new RangeError(`"${position}" is not a position of a SQLite log`);
+  return Number(position);
+};
+
+export const recordedRow = (row: EventRow, stream: string, type: string): RecordedEvent => ({
+  id: decodeId(row[4]),
+  type,
+  data: decodeJson(row[6]),
+  metadata: decodeJson(row[5]),
+  stream,
+  revision: row[1],
+  position: positionOf(row[0]),
+  recordedAt: row[3],
+});
+
+/** An event of this process that was just committed, in the shape in which it would be read back. */
+export class WrittenEvent {
+  readonly place: number;
+  readonly streamId: number;
+  readonly stream: string;
+  readonly revision: number;
+  readonly at: number;
+  readonly event: EventData;
+  #recorded: RecordedEvent | undefined;
+
+  constructor(
+    place: number,
+    streamId: number,
+    stream: string,
+    revision: number,
+    at: number,
+    event: EventData,
+  ) {
+    this.place = place;
+    this.streamId = streamId;
+    this.stream = stream;
+    this.revision = revision;
+    this.at = at;
+    this.event = event;
+  }
+
+  get recorded(): RecordedEvent {
+    this.#recorded ??= {
+      id: this.event.id,
+      type: this.event.type,
+      data: this.event.data,
+      metadata: this.event.metadata,
+      stream: this.stream,
+      revision: this.revision,
+      position: positionOf(this.place),
+      recordedAt: this.at,
+    };
+    return this.#recorded;
+  }
+}
