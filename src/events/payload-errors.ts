@@ -55,7 +55,7 @@ export const restoreError = (fields: ErrorFields): Error => {
     throw new TypeError("not the fields of an Error");
   }
   const error = new make(fields.message);
-  if (error.name !== fields.name) hide(error, "name", fields.name);
+  if (error.name !== fields.name) error.name = fields.name;
   if ("cause" in fields) hide(error, "cause", fields.cause);
   if ("errors" in fields) hide(error, "errors", fields.errors);
   hide(error, "stack", `${fields.name}: ${fields.message}`);

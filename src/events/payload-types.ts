@@ -73,9 +73,10 @@ superjson.registerCustom<object, never>(
   "null-prototype",
 );
 
+/** The notes on equal references are left out: superjson takes equal BigInts for one, and a payload is a tree (W1). */
 export const splitTypes = (snapshot: unknown): { json: unknown; types: unknown } => {
   const { json, meta } = superjson.serialize(snapshot);
-  return { json, types: meta };
+  return { json, types: { values: meta?.values, v: 1 } };
 };
 
 /** `json` must be a fresh copy: it is rebuilt in place. Throws whatever superjson throws for notes that do not fit. */

@@ -149,10 +149,10 @@ export class PayloadWalk {
     const copy = new Map<unknown, unknown>();
     let index = 0;
     for (const [key, element] of value) {
-      this.#path[depth] = { text: `.keys[${index}]` };
+      this.#path[depth] = { text: `.keys()[${index}]` };
       const keyCopy = this.copy(key, depth + 1);
       this.#path[depth] = {
-        text: typeof key === "string" ? `.get(${JSON.stringify(key)})` : `.values[${index}]`,
+        text: typeof key === "string" ? `.get(${JSON.stringify(key)})` : `.values()[${index}]`,
       };
       copy.set(keyCopy, this.copy(element, depth + 1));
       index++;
@@ -164,7 +164,7 @@ export class PayloadWalk {
     const copy = new Set<unknown>();
     let index = 0;
     for (const element of value) {
-      this.#path[depth] = { text: `.values[${index++}]` };
+      this.#path[depth] = { text: `.values()[${index++}]` };
       copy.add(this.copy(element, depth + 1));
     }
     return copy;

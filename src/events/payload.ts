@@ -8,8 +8,9 @@
  *   a value: a Buffer comes back as the Uint8Array it is, an Error without its stack, and a reference that occurs twice as two copies.
  * - C2 Decoding answers a fresh value each time: nobody reaches the log's state through it.
  */
-import type { Json } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 import { PayloadError } from "./payload-error.ts";
+import { checkNotes } from "./payload-notes.ts";
 import { joinTypes, splitTypes } from "./payload-types.ts";
 import { MAX_PAYLOAD_DEPTH, PayloadWalk, setOwn } from "./payload-walk.ts";
 
@@ -37,39 +38,42 @@ export const encodePayload = (value: unknown, root = "payload"): Payload | undef
   return walk.rich ? (splitTypes(snapshot) as Payload) : { json: snapshot as Json };
 };
 
-const copyJson = (json: Json, depth: number): Json => {
+/** Within one level of a value there are at most three of its JSON: an Error's fields, its properties, and the entries of those. */
+const MAX_STORED_DEPTH = 3 * MAX_PAYLOAD_DEPTH;
+
+const copyJson = (json: Json, depth: number, root: string): Json => {
   if (json === null || typeof json !== "object") return json;
-  if (depth > MAX_STORED_DEPTH)
-    throw new PayloadError("payload", `nested deeper than ${MAX_STORED_DEPTH} levels, which no payload is.`);
+  if (depth > MAX_STORED_DEPTH) {
+    throw new PayloadError(
+      root,
+      `nested deeper than ${MAX_STORED_DEPTH} levels, which no stored payload is.`,
+    );
+  }
   if (Array.isArray(json)) {
     const copy: Json[] = [];
-    for (let i = 0; i < json.length; i++) copy.push(copyJson(json[i] as Json, depth + 1));
+    for (let i = 0; i < json.length; i++) copy.push(copyJson(json[i] as Json, depth + 1, root));
     return copy;
   }
-  const record = json as { readonly [key: string]: Json };
+  const record = json as JsonObject;
   const copy: Record<string, Json> = {};
-  for (const key of Object.keys(record)) setOwn(copy, key, copyJson(record[key] as Json, depth + 1));
+  for (const key of Object.keys(record)) setOwn(copy, key, copyJson(record[key] as Json, depth + 1, root));
   return copy;
 };
 
-/** A Map takes three levels of JSON where the value has two. */
-const MAX_STORED_DEPTH = 3 * MAX_PAYLOAD_DEPTH;
-
 /**
  * The value a stored payload stands for, fresh each time; `undefined` for an absent one.
+ *
+ * `root` names the value in errors (default `"payload"`).
  * @throws PayloadError when the type notes do not fit the JSON.
  */
-export const decodePayload = (payload: Payload | undefined): unknown => {
+export const decodePayload = (payload: Payload | undefined, root = "payload"): unknown => {
   if (payload === undefined) return undefined;
-  const json = copyJson(payload.json, 0);
+  const json = copyJson(payload.json, 0, root);
   if (payload.types === undefined) return json;
+  checkNotes(json, payload.types, root);
   try {
     return joinTypes(json, payload.types);
   } catch (cause) {
-    throw new PayloadError(
-      "payload",
-      "the stored type notes do not fit the stored JSON. The event was damaged, or written by something else.",
-      { cause },
-    );
+    throw new PayloadError(root, "what is stored is damaged, or was written by something else.", { cause });
   }
 };
