@@ -60,7 +60,7 @@ export const catchUpOf = (
   const put = database.prepare(
     "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
   );
-  const stored = (name: string): string | undefined => get.get(name)?.["value"] as string | undefined;
+  const stored = (name: string): string | undefined => get.get(name)?.value as string | undefined;
   const checkpoint = (): Position | undefined => stored("checkpoint") as Position | undefined;
 
   let firstEvent: string | undefined;
@@ -151,7 +151,14 @@ export const catchUpOf = (
     }
   };
 
-  return { run: coalesced(run), reset, checkpoint, stop: () => void (stopped = true) };
+  return {
+    run: coalesced(run),
+    reset,
+    checkpoint,
+    stop: () => {
+      stopped = true;
+    },
+  };
 };
 
 /** Callers that come while one run is under way share the next one, because theirs must see what was appended since. */

@@ -11,6 +11,7 @@
  */
 import type { RunCreated, RunEvent } from "../events/catalogue.ts";
 import type { Position, RecordedEvent } from "../events/event-log.ts";
+import { deadlineKey } from "./hook-keys.ts";
 import { isTerminal, type RunStatus } from "./run-state.ts";
 
 /** The event types that the index is made of. */
@@ -168,14 +169,10 @@ const endDeadline = (run: RunChange, key: string): void => {
   else if (!run.waits.has(key)) run.mooted.add(key);
 };
 
-/** The key of the deadline that belongs to a hook's key, and back. */
-export const deadlineKey = (hookKey: string): string => hookKey.replace(/^hook!/, "hookTimeout!");
-
 /** A creation that cannot be decoded still says, in plain JSON, what an operator looks for. */
 const guessCreation = (run: RunChange, { type, data }: RecordedEvent): void => {
   if (type !== "RunCreated") return;
-  if (typeof data["workflow"] === "string") run.workflow = data["workflow"];
-  if (typeof data["createdAt"] === "number" && Number.isFinite(data["createdAt"]))
-    run.createdAt = data["createdAt"];
-  if (typeof data["key"] === "string") run.key = data["key"];
+  if (typeof data.workflow === "string") run.workflow = data.workflow;
+  if (typeof data.createdAt === "number" && Number.isFinite(data.createdAt)) run.createdAt = data.createdAt;
+  if (typeof data.key === "string") run.key = data.key;
 };

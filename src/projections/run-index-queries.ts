@@ -94,7 +94,7 @@ export const runQueries = (database: DatabaseSync): RunQueries => {
   );
 
   const numbersOf = (name: string | undefined): number[] =>
-    (name === undefined ? workflows.all() : workflow.all(storedText(name))).map((row) => Number(row["id"]));
+    (name === undefined ? workflows.all() : workflow.all(storedText(name))).map((row) => Number(row.id));
 
   const list = (query: ListQuery): RunPage => {
     const limit = pageSize(query.limit);
@@ -135,17 +135,14 @@ export const runQueries = (database: DatabaseSync): RunQueries => {
       const statuses = filter.status === undefined ? undefined : statusNumbers(filter.status);
       let total = 0;
       for (const row of counted.all())
-        if (
-          (ids?.includes(Number(row["workflow"])) ?? true) &&
-          (statuses?.includes(Number(row["status"])) ?? true)
-        )
-          total += Number(row["n"]);
+        if ((ids?.includes(Number(row.workflow)) ?? true) && (statuses?.includes(Number(row.status)) ?? true))
+          total += Number(row.n);
       return total;
     },
     problems: (limit) =>
       unreadable
         .all(limit)
-        .map((row) => ({ runId: givenText(String(row["run"])), reason: JSON.parse(String(row["problem"])) })),
+        .map((row) => ({ runId: givenText(String(row.run)), reason: JSON.parse(String(row.problem)) })),
   };
 };
 
@@ -168,7 +165,7 @@ const upperEnd = (query: ListQuery): Place => {
   return before[0] <= after[0] ? before : after;
 };
 
-const placeOf = (row: Row): Place => [Number(row["created_at"]), String(row["run"])];
+const placeOf = (row: Row): Place => [Number(row.created_at), String(row.run)];
 
 const newestFirst = (a: Row, b: Row): number => {
   const [createdA, runA] = placeOf(a);
@@ -197,15 +194,15 @@ const placeOfCursor = (cursor: string): Place => {
 };
 
 const summary = (row: Row): RunSummary => ({
-  runId: givenText(String(row["run"])),
-  workflow: givenText(String(row["name"])),
-  status: STATUSES[Number(row["status"])] as RunStatus,
-  createdAt: Number(row["created_at"]),
-  ...(row["ended_at"] === null ? {} : { endedAt: Number(row["ended_at"]) }),
-  ...(row["key"] === null ? {} : { key: givenText(String(row["key"])) }),
-  ...(row["tenant"] === null ? {} : { tenant: givenText(String(row["tenant"])) }),
-  ...(row["code_version"] === null ? {} : { codeVersion: givenText(String(row["code_version"])) }),
-  revision: Number(row["revision"]),
-  position: String(row["position"]) as Position,
-  ...(row["problem"] === null ? {} : { problem: JSON.parse(String(row["problem"])) as string }),
+  runId: givenText(String(row.run)),
+  workflow: givenText(String(row.name)),
+  status: STATUSES[Number(row.status)] as RunStatus,
+  createdAt: Number(row.created_at),
+  ...(row.ended_at === null ? {} : { endedAt: Number(row.ended_at) }),
+  ...(row.key === null ? {} : { key: givenText(String(row.key)) }),
+  ...(row.tenant === null ? {} : { tenant: givenText(String(row.tenant)) }),
+  ...(row.code_version === null ? {} : { codeVersion: givenText(String(row.code_version)) }),
+  revision: Number(row.revision),
+  position: String(row.position) as Position,
+  ...(row.problem === null ? {} : { problem: JSON.parse(String(row.problem)) as string }),
 });

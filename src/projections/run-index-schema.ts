@@ -93,7 +93,7 @@ export const discardIndexFile = (path: string): DatabaseSync => {
 export const reopenDamaged = (path: string): DatabaseSync => {
   const database = openIndexDatabase(path);
   try {
-    if (database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"] === "ok") return database;
+    if (database.prepare("PRAGMA quick_check(1)").get()?.quick_check === "ok") return database;
   } catch (error) {
     if (!isDamage(error)) throw indexError(path, error);
   }
@@ -177,15 +177,15 @@ const claim = (database: DatabaseSync, path: string): void => {
 };
 
 const standing = (database: DatabaseSync): "empty" | "ours" | "other version" | "foreign" => {
-  const application = database.prepare("PRAGMA application_id").get()?.["application_id"];
+  const application = database.prepare("PRAGMA application_id").get()?.application_id;
   if (application === APPLICATION_ID)
     return schemaVersion(database) === SCHEMA_VERSION ? "ours" : "other version";
-  const tables = database.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.["n"];
+  const tables = database.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.n;
   return application === 0 && tables === 0 ? "empty" : "foreign";
 };
 
 export const schemaVersion = (database: DatabaseSync): unknown =>
-  database.prepare("PRAGMA user_version").get()?.["user_version"];
+  database.prepare("PRAGMA user_version").get()?.user_version;
 
 const notOurs = (path: string): StoreError =>
   trouble(`${path} is not a run index, so it is left alone. Name another path for the index.`, "Corrupt");

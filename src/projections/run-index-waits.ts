@@ -9,7 +9,7 @@
  *   kind, passed or not; a run held only by an open hook is left out; any other is owed a delivery now.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { deadlineKey } from "./run-index-fold.ts";
+import { deadlineKey } from "./hook-keys.ts";
 import { givenText, storedText } from "./run-index-schema.ts";
 import { WAIT_KINDS } from "./run-index-writer.ts";
 
@@ -88,17 +88,17 @@ export const waitQueries = (database: DatabaseSync): WaitQueries => {
       const from =
         after === undefined
           ? [Number.NEGATIVE_INFINITY, 0, ""]
-          : [after.wakeAt, Number(idOf.get(storedText(after.runId))?.["id"] ?? 0), storedText(after.key)];
+          : [after.wakeAt, Number(idOf.get(storedText(after.runId))?.id ?? 0), storedText(after.key)];
       return due.all(...from, until, limit).map((row) => ({
-        runId: givenText(String(row["run"])),
-        key: givenText(String(row["key"])),
-        kind: WAIT_KINDS[Number(row["kind"])] as DueWait["kind"],
-        wakeAt: Number(row["wake_at"]),
+        runId: givenText(String(row.run)),
+        key: givenText(String(row.key)),
+        kind: WAIT_KINDS[Number(row.kind)] as DueWait["kind"],
+        wakeAt: Number(row.wake_at),
       }));
     },
 
     nextDeadline: () => {
-      const at = soonest.get()?.["wake_at"];
+      const at = soonest.get()?.wake_at;
       return typeof at === "number" && Number.isFinite(at) ? at : undefined;
     },
 
@@ -107,43 +107,43 @@ export const waitQueries = (database: DatabaseSync): WaitQueries => {
       if (found.length < limit) {
         // Owed now, with or without a deadline of this very instant: one group, in which the id decides.
         const group = [...atOnce.all(limit - found.length), ...dueNow.all(now, limit - found.length)];
-        group.sort((a, b) => (String(a["run"]) < String(b["run"]) ? -1 : 1));
+        group.sort((a, b) => (String(a.run) < String(b.run) ? -1 : 1));
         found.push(...group.slice(0, limit - found.length));
       }
       if (found.length < limit) found.push(...later.all(now, limit - found.length));
       return found.map((row) => ({
-        runId: givenText(String(row["run"])),
-        ...(row["next_wake"] === null ? {} : { wakeAt: Number(row["next_wake"]) }),
+        runId: givenText(String(row.run)),
+        ...(row.next_wake === null ? {} : { wakeAt: Number(row.next_wake) }),
       }));
     },
 
     waits: (runId) => {
-      const id = idOf.get(storedText(runId))?.["id"];
+      const id = idOf.get(storedText(runId))?.id;
       if (id === undefined) return [];
       const deadlines = new Map<string, number>();
       const open: OpenWait[] = [];
       const hooks = hooksOf.all(id);
-      const ofHooks = new Set(hooks.map((row) => deadlineKey(givenText(String(row["key"])))));
+      const ofHooks = new Set(hooks.map((row) => deadlineKey(givenText(String(row.key)))));
       for (const row of sleepsOf.all(id)) {
-        const key = givenText(String(row["key"]));
-        const wakeAt = Number(row["wake_at"]);
+        const key = givenText(String(row.key));
+        const wakeAt = Number(row.wake_at);
         if (ofHooks.has(key)) deadlines.set(key, wakeAt);
         else
           open.push({
             kind: "sleep",
             key,
             wakeAt,
-            ...(row["correlation"] === null ? {} : { correlationId: givenText(String(row["correlation"])) }),
+            ...(row.correlation === null ? {} : { correlationId: givenText(String(row.correlation)) }),
           });
       }
       for (const row of hooks) {
-        const key = givenText(String(row["key"]));
+        const key = givenText(String(row.key));
         const wakeAt = deadlines.get(deadlineKey(key));
         open.push({
           kind: "hook",
           key,
-          token: givenText(String(row["token"])),
-          openedAt: Number(row["opened_at"]),
+          token: givenText(String(row.token)),
+          openedAt: Number(row.opened_at),
           ...(wakeAt === undefined ? {} : { wakeAt }),
         });
       }

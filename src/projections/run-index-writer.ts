@@ -46,20 +46,20 @@ export const indexWriter = (database: DatabaseSync, decode: DecodeForIndex): Ind
   const load = (run: string, first: RecordedEvent): Touched => {
     const row = sql.load.get(run);
     if (row === undefined) return { run, change: newRunChange(first), counted: undefined };
-    const counted = { workflow: Number(row["workflow"]), status: Number(row["status"]) };
+    const counted = { workflow: Number(row.workflow), status: Number(row.status) };
     const change: RunChange = {
       ...newRunChange(first),
-      id: Number(row["id"]),
-      workflow: givenText(String(row["name"])),
+      id: Number(row.id),
+      workflow: givenText(String(row.name)),
       status: STATUSES[counted.status] ?? "pending",
-      createdAt: Number(row["created_at"]),
-      endedAt: row["ended_at"] === null ? undefined : Number(row["ended_at"]),
-      key: optional(row["key"]),
-      tenant: optional(row["tenant"]),
-      codeVersion: optional(row["code_version"]),
-      revision: Number(row["revision"]),
-      position: String(row["position"]) as Position,
-      problem: row["problem"] === null ? undefined : JSON.parse(String(row["problem"])),
+      createdAt: Number(row.created_at),
+      endedAt: row.ended_at === null ? undefined : Number(row.ended_at),
+      key: optional(row.key),
+      tenant: optional(row.tenant),
+      codeVersion: optional(row.code_version),
+      revision: Number(row.revision),
+      position: String(row.position) as Position,
+      problem: row.problem === null ? undefined : JSON.parse(String(row.problem)),
     };
     return { run, change, counted };
   };
@@ -72,9 +72,10 @@ export const indexWriter = (database: DatabaseSync, decode: DecodeForIndex): Ind
     if (change.id === undefined || counted === undefined) {
       const [nextWake, ready] = outlookOfNew(change);
       const { lastInsertRowid } = sql.insert.run(
-        formerId ?? null, run, workflow, status, change.createdAt, change.endedAt ?? null, text(change.key), text(change.tenant),
-        text(change.codeVersion), revision, position, problem, nextWake, ready,
-      ); // biome-ignore format: one line per group of columns
+        ...[formerId ?? null, run, workflow, status, change.createdAt, change.endedAt ?? null],
+        ...[text(change.key), text(change.tenant), text(change.codeVersion)],
+        ...[revision, position, problem, nextWake, ready],
+      );
       writeWaits(sql, Number(lastInsertRowid), change);
       sql.count.run(workflow, status, 1);
       return;
@@ -126,10 +127,10 @@ export const indexWriter = (database: DatabaseSync, decode: DecodeForIndex): Ind
     const row = sql.load.get(run);
     const first = events[0];
     if (row === undefined || first === undefined) return;
-    const id = Number(row["id"]);
+    const id = Number(row.id);
     sql.clearWaits.run(id);
     sql.clearHooks.run(id);
-    sql.count.run(Number(row["workflow"]), Number(row["status"]), -1);
+    sql.count.run(Number(row.workflow), Number(row.status), -1);
     sql.remove.run(id);
     fold(events, new Map([[run, { run, change: newRunChange(first), counted: undefined, formerId: id }]]));
   };
@@ -176,7 +177,7 @@ const statements = (database: DatabaseSync) => ({
 const NOTHING_AHEAD: readonly [number | null, 0 | 1] = [null, 0];
 
 const outlook = (sql: Statements, id: number): readonly [number | null, 0 | 1] => {
-  const at = sql.nextWake.get(id)?.["at"];
+  const at = sql.nextWake.get(id)?.at;
   if (typeof at === "number") return [at, 0];
   return [null, sql.anyHook.get(id) === undefined ? 1 : 0];
 };
@@ -216,7 +217,7 @@ const workflowNumber = (sql: Statements, known: Map<string, number>, name: strin
   const cached = known.get(name);
   if (cached !== undefined) return cached;
   const stored = storedText(name);
-  const found = sql.findWorkflow.get(stored)?.["id"] ?? sql.addWorkflow.run(stored).lastInsertRowid;
+  const found = sql.findWorkflow.get(stored)?.id ?? sql.addWorkflow.run(stored).lastInsertRowid;
   known.set(name, Number(found));
   return Number(found);
 };

@@ -1,0 +1,136 @@
+/**
+ * One clear English line for an event of a run, for the CLI and for logs.
+ *
+ * Text from outside is quoted and free of control characters, so that a name cannot play tricks on a terminal. A payload is shown as
+ * the beginning of its JSON.
+ */
+import type { RunEvent } from "../events/catalogue.ts";
+import type { Payload } from "../events/payload.ts";
+import type { HistoryEntry } from "./history.ts";
+import { stepName } from "./timeline.ts";
+
+const PREVIEW_LENGTH = 80;
+
+/** What happened, without when: entries carry their own instants. */
+export const describeEvent = ({ event }: Pick<HistoryEntry, "event">): string => describe(event);
+
+const describe = (event: RunEvent): string => {
+  switch (event.type) {
+    case "RunCreated": {
+      const { workflow, key, input } = event.data;
+      const named = key === undefined ? "" : ` under key ${quoted(key)}`;
+      return `Run of workflow ${quoted(workflow)} created${named}, input ${preview(input)}`;
+    }
+    case "RunStarted":
+      return "Run started";
+    case "RunCompleted":
+      return `Run completed, output ${preview(event.data.output)}`;
+    case "RunFailed":
+      return `Run failed: ${plain(event.data.error.message)}`;
+    case "RunCancelled":
+      return `Run cancelled${event.data.reason === undefined ? "" : `: ${plain(event.data.reason)}`}`;
+    case "AttemptClaimed":
+      return `Step ${stepTitle(event.data.key)} claimed by ${quoted(event.data.holder)}`;
+    case "AttemptReleased":
+      return `Step ${stepTitle(event.data.key)} given back by ${quoted(event.data.holder)} without running it`;
+    case "StepRetried": {
+      const { key, attempt, maxAttempts, delayMs, error } = event.data;
+      const of = Number.isFinite(maxAttempts) ? ` of ${maxAttempts}` : "";
+      const again = delayMs > 0 ? `in ${formatDuration(delayMs)}` : "at once";
+      return `Step ${stepTitle(key)} failed on attempt ${attempt}${of}, trying again ${again}: ${plain(error.message)}`;
+    }
+    case "StepSettled":
+      return settled(event.data);
+    case "SleepScheduled": {
+      const { key, kind, wakeAt, correlationId } = event.data;
+      const id = correlationId === undefined ? "" : ` (correlation id ${quoted(correlationId)})`;
+      return kind === "hookTimeout"
+        ? `Deadline of hook ${title(key, "hookTimeout!")} set to ${formatInstant(wakeAt)}${id}`
+        : `Sleep ${title(key, "sleep!")} until ${formatInstant(wakeAt)}${id}`;
+    }
+    case "SleepElapsed":
+      return `${wait(event.data.key)} elapsed`;
+    case "SleepWoken":
+      return `${wait(event.data.key)} cut short`;
+    case "HookOpened":
+      return `Waiting for a signal to ${quoted(event.data.token)}`;
+    case "HookDelivered":
+      return `Hook ${title(event.data.key, "hook!")} answered with ${preview(event.data.payload)}`;
+    case "HookClosed":
+      return `Hook ${title(event.data.key, "hook!")} closed unanswered`;
+    default:
+      return event satisfies never;
+  }
+};
+
+const settled = (data: Extract<RunEvent, { type: "StepSettled" }>["data"]): string => {
+  const { key, status, output, error, attempts, startedAt, finishedAt } = data;
+  const read = /^(now|random|uuid)!/.exec(key)?.[1];
+  if (read !== undefined) return `Read ${READS[read as keyof typeof READS]}: ${preview(output)}`;
+  const took = startedAt === undefined ? "" : ` in ${formatDuration(finishedAt - startedAt)}`;
+  const tries = attempts > 1 ? ` on attempt ${attempts}` : "";
+  return status === "ok"
+    ? `Step ${stepTitle(key)} succeeded${tries}${took}, result ${preview(output)}`
+    : `Step ${stepTitle(key)} failed for good${tries}${took}: ${plain(error?.message ?? "no reason recorded")}`;
+};
+
+const READS = { now: "the clock", random: "a random number", uuid: "a new UUID" } as const;
+
+const stepTitle = (key: string): string => title(key, "");
+
+/** `prefix` + name + `#n`, as the quoted name, with the occurrence from the second one on. */
+const title = (key: string, prefix: string): string => {
+  const rest = key.startsWith(prefix) ? key.slice(prefix.length) : key;
+  const name = stepName(rest);
+  const occurrence = Number(rest.slice(name.length + 1));
+  return quoted(name) + (occurrence > 0 ? ` (no. ${occurrence + 1})` : "");
+};
+
+const wait = (key: string): string =>
+  key.startsWith("hookTimeout!")
+    ? `Deadline of hook ${title(key, "hookTimeout!")}`
+    : `Sleep ${title(key, "sleep!")}`;
+
+/** A duration in milliseconds, for people: `350 ms`, `1.2 s`, `3 min 20 s`, `2 d 4 h`. */
+export const formatDuration = (ms: number): string => {
+  if (!Number.isFinite(ms)) return ms > 0 ? "for ever" : `${ms} ms`;
+  if (ms < 0) return `-${formatDuration(-ms)}`;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${Number((ms / 1_000).toFixed(1))} s`;
+  for (const [unit, size, nextUnit, nextSize] of UNITS) {
+    if (ms < size) continue;
+    const whole = Math.floor(ms / size);
+    const rest = Math.floor((ms - whole * size) / nextSize);
+    return `${whole} ${unit}${rest === 0 ? "" : ` ${rest} ${nextUnit}`}`;
+  }
+  return "1 min";
+};
+
+const UNITS = [
+  ["d", 86_400_000, "h", 3_600_000],
+  ["h", 3_600_000, "min", 60_000],
+  ["min", 60_000, "s", 1_000],
+] as const;
+
+/** An instant in epoch milliseconds as ISO 8601 in UTC; what no calendar holds, as a number. */
+export const formatInstant = (ms: number): string => {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? `${ms} ms after 1970` : date.toISOString();
+};
+
+/** Text as a JSON string, with the control characters that JSON leaves in escaped as well. */
+const quoted = (text: string): string => escapeControls(JSON.stringify(text));
+
+const plain = (text: string): string => quoted(text).slice(1, -1).replaceAll('\\"', '"');
+
+const preview = (payload: Payload | undefined): string => {
+  if (payload === undefined) return "nothing";
+  const json = escapeControls(JSON.stringify(payload.json));
+  return json.length <= PREVIEW_LENGTH ? json : `${json.slice(0, PREVIEW_LENGTH - 1)}…`;
+};
+
+const escapeControls = (json: string): string =>
+  json.replace(
+    /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );

@@ -1,0 +1,83 @@
+/**
+ * A run's history: its events, decoded, in order; and the run as it was at any revision (time travel), which is the fold of a prefix.
+ *
+ * Not here: the fold (run-state), how a history reads to people (timeline, event-line).
+ */
+import type { RunEvent } from "../events/catalogue.ts";
+import { decodeRunEvent } from "../events/codec.ts";
+import type { EventLog, Position } from "../events/event-log.ts";
+import { StoreError } from "../events/store-error.ts";
+import { runStream } from "../events/stream-names.ts";
+import { emptyRun, evolve, type RunState } from "./run-state.ts";
+
+/** One fact of a run. `recordedAt` is the store's clock in epoch milliseconds, for people; what the run goes by is in `event`. */
+export interface HistoryEntry {
+  readonly id: string;
+  readonly revision: number;
+  readonly position: Position;
+  readonly recordedAt: number;
+  readonly event: RunEvent;
+}
+
+export interface HistoryOptions {
+  /** First revision wanted, inclusive. Default 0. */
+  readonly from?: number;
+  /** Last revision wanted, inclusive. Default: the last there is when the read reaches it. */
+  readonly upTo?: number;
+}
+
+/**
+ * The events of a run in order; nothing for an unknown run.
+ *
+ * @throws StoreError (while iterating) `Corrupt`, naming run and revision, at an event that this version cannot read; or the log's own.
+ * @throws RangeError (while iterating) for a revision that is not a whole number of 0 or more.
+ */
+export async function* readHistory(
+  log: EventLog,
+  runId: string,
+  { from = 0, upTo }: HistoryOptions = {},
+): AsyncGenerator<HistoryEntry, void, undefined> {
+  checkRevision("from", from);
+  if (upTo !== undefined) checkRevision("upTo", upTo);
+  const max = upTo === undefined ? undefined : upTo - from + 1;
+  if (max !== undefined && max <= 0) return;
+  for await (const recorded of log.read(runStream(runId), { from, ...(max === undefined ? {} : { max }) })) {
+    const decoded = decodeRunEvent(recorded);
+    if (decoded._tag === "Left") throw unreadable(runId, recorded.revision, decoded.left);
+    const { type, data } = decoded.right;
+    yield {
+      id: recorded.id,
+      revision: recorded.revision,
+      position: recorded.position,
+      recordedAt: recorded.recordedAt,
+      event: { type, data } as RunEvent,
+    };
+  }
+}
+
+/**
+ * The run as it was right after the event at `revision`; past the end, as it is now. `undefined` for an unknown run.
+ *
+ * @throws StoreError as {@link readHistory} does, for an event at or before `revision`.
+ * @throws RangeError for a revision that is not a whole number of 0 or more.
+ */
+export const stateAt = async (
+  log: EventLog,
+  runId: string,
+  revision: number,
+): Promise<RunState | undefined> => {
+  const state = emptyRun();
+  for await (const { event, revision: at } of readHistory(log, runId, { upTo: revision }))
+    evolve(state, event, at);
+  return state.revision === -1 ? undefined : state;
+};
+
+const checkRevision = (name: string, revision: number): void => {
+  if (!Number.isSafeInteger(revision) || revision < 0)
+    throw new RangeError(`${name} is ${revision}; a revision is a whole number of 0 or more.`);
+};
+
+const unreadable = (runId: string, revision: number, cause: Error): StoreError => {
+  const message = `The history of run ${JSON.stringify(runId)} cannot be read at revision ${revision}: ${cause.message}`;
+  return new StoreError(message, { _tag: "Corrupt", reason: message, cause });
+};

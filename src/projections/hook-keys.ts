@@ -1,0 +1,2 @@
+/** How the key of a hook and the key of its deadline go together: the same token and occurrence, `hook!…` and `hookTimeout!…`. */
+export const deadlineKey = (hookKey: string): string => hookKey.replace(/^hook!/, "hookTimeout!");
