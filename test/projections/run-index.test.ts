@@ -1,0 +1,493 @@
+/** The run index's answers: listing, counting, what is due, what is owed, what a run waits for, and runs that cannot be read. */
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { EventLog } from "../../src/events/event-log.ts";
+import { StoreError } from "../../src/events/store-error.ts";
+import { InvalidCursorError } from "../../src/projections/invalid-cursor-error.ts";
+import { openRunIndex, type RunIndexOptions } from "../../src/projections/run-index.ts";
+import { createMemoryLog } from "../../src/store-memory/index.ts";
+import {
+  asleep,
+  cancelled,
+  closed,
+  completed,
+  created,
+  delivered,
+  elapsed,
+  failed,
+  ofNewerVersion,
+  opened,
+  put,
+  started,
+  woken,
+} from "./scene.ts";
+
+const NOW = 50_000;
+
+const scene = (options: RunIndexOptions = {}) => {
+  const log = createMemoryLog();
+  const index = openRunIndex(log, { clock: () => NOW, ...options });
+  onTestFinished(() => index.close());
+  return { log, index };
+};
+
+const ids = (page: { runs: readonly { runId: string }[] }): string[] => page.runs.map(({ runId }) => runId);
+
+describe("list", () => {
+  const seeded = async () => {
+    const { log, index } = scene();
+    await put(log, "a", created("orders", 1_000, { key: "k1", tenant: "t", codeVersion: "v1" }));
+    await put(log, "b", created("orders", 2_000, { key: "k2" }), started(2_100));
+    await put(log, "c", created("mail", 3_000, { key: "k1" }), started(3_100), completed(3_500));
+    await put(log, "d", created("orders", 4_000), started(4_100), failed("boom", 4_500));
+    await put(log, "e", created("orders", 5_000), cancelled(5_500));
+    return { log, index };
+  };
+
+  it("answers an empty page for an empty log", async () => {
+    expect(await scene().index.list()).toEqual({ runs: [] });
+  });
+
+  it("answers every run newest first, with what its events say and nothing else", async () => {
+    const { index } = await seeded();
+    const page = await index.list();
+    expect(ids(page)).toEqual(["e", "d", "c", "b", "a"]);
+    expect(page.cursor).toBeUndefined();
+    expect(page.runs[4]).toEqual({
+      runId: "a",
+      workflow: "orders",
+      status: "pending",
+      createdAt: 1_000,
+      key: "k1",
+      tenant: "t",
+      codeVersion: "v1",
+      revision: 0,
+      position: expect.any(String),
+    });
+    expect(page.runs[2]).toEqual({
+      runId: "c",
+      workflow: "mail",
+      status: "completed",
+      createdAt: 3_000,
+      endedAt: 3_500,
+      key: "k1",
+      revision: 2,
+      position: expect.any(String),
+    });
+  });
+
+  it("filters by workflow, status, key and time, together as well", async () => {
+    const { index } = await seeded();
+    expect(ids(await index.list({ workflow: "orders" }))).toEqual(["e", "d", "b", "a"]);
+    expect(ids(await index.list({ workflow: "nobody" }))).toEqual([]);
+    expect(ids(await index.list({ status: "running" }))).toEqual(["b"]);
+    expect(ids(await index.list({ status: ["completed", "failed"] }))).toEqual(["d", "c"]);
+    expect(ids(await index.list({ status: [] }))).toEqual([]);
+    expect(ids(await index.list({ workflow: "orders", status: ["pending", "cancelled"] }))).toEqual([
+      "e",
+      "a",
+    ]);
+    expect(ids(await index.list({ key: "k1" }))).toEqual(["c", "a"]);
+    expect(ids(await index.list({ key: "k1", workflow: "orders" }))).toEqual(["a"]);
+    expect(ids(await index.list({ key: "k1", status: "completed" }))).toEqual(["c"]);
+    expect(ids(await index.list({ createdAfter: 2_000, createdBefore: 4_000 }))).toEqual(["c", "b"]);
+    expect(ids(await index.list({ workflow: "orders", createdAfter: 2_001 }))).toEqual(["e", "d"]);
+  });
+
+  it("breaks ties of time by run id, descending", async () => {
+    const { log, index } = scene();
+    for (const id of ["b", "c", "a"]) await put(log, id, created("orders", 7));
+    expect(ids(await index.list())).toEqual(["c", "b", "a"]);
+    const page = await index.list({ workflow: "orders", limit: 2 });
+    expect(ids(page)).toEqual(["c", "b"]);
+    expect(ids(await index.list({ workflow: "orders", limit: 2, cursor: page.cursor as string }))).toEqual([
+      "a",
+    ]);
+  });
+
+  it("holds the page size between 1 and 1,000, floors it, and takes 20 when there is none", async () => {
+    const { log, index } = scene();
+    for (let i = 0; i < 25; i++) await put(log, `r${i}`, created("orders", i));
+    expect((await index.list()).runs.length).toBe(20);
+    expect((await index.list({ limit: Number.NaN })).runs.length).toBe(20);
+    expect((await index.list({ limit: 0 })).runs.length).toBe(1);
+    expect((await index.list({ limit: -3 })).runs.length).toBe(1);
+    expect((await index.list({ limit: 2.9 })).runs.length).toBe(2);
+    expect((await index.list({ limit: Number.POSITIVE_INFINITY })).runs.length).toBe(25);
+  });
+
+  it("refuses a cursor that no page answered", async () => {
+    const { index } = await seeded();
+    const { cursor } = await index.list({ limit: 1 });
+    for (const bad of [
+      "",
+      "x",
+      "e30",
+      `${cursor}A`,
+      Buffer.from("[1]").toString("base64url"),
+      Buffer.from('["1","a"]').toString("base64url"),
+    ]) {
+      const refused = await index.list({ cursor: bad }).catch((error: unknown) => error);
+      expect(InvalidCursorError.is(refused), bad).toBe(true);
+    }
+  });
+
+  it("keeps ids, workflows, keys and tenants of any text", async () => {
+    const { log, index } = scene();
+    const odd = ["__proto__", "a\0b", "\ud800", "a/b", "%0041", "ü☃", "x".repeat(2_000), " "];
+    for (const [i, text] of odd.entries())
+      await put(log, text, created(text, i, { key: text, tenant: text, codeVersion: text }));
+    expect(ids(await index.list()).toReversed()).toEqual(odd);
+    for (const text of odd) {
+      expect(await index.get(text)).toMatchObject({
+        runId: text,
+        workflow: text,
+        key: text,
+        tenant: text,
+        codeVersion: text,
+      });
+      expect(ids(await index.list({ workflow: text, key: text }))).toEqual([text]);
+    }
+  });
+
+  it("is not confused by instants beyond what an integer column can give back", async () => {
+    const { log, index } = scene();
+    await put(log, "far", created("orders", 8.64e15), asleep("sleep!x#0", 1e300));
+    await put(log, "before", created("orders", -62_135_596_800_000.5));
+    expect((await index.list()).runs.map(({ createdAt }) => createdAt)).toEqual([
+      8.64e15, -62_135_596_800_000.5,
+    ]);
+    expect(await index.nextDeadline()).toBe(1e300);
+  });
+});
+
+describe("get and count", () => {
+  it("answers undefined for an unknown run, and follows a run through its life", async () => {
+    const { log, index } = scene();
+    expect(await index.get("a")).toBeUndefined();
+    await put(log, "a", created());
+    expect((await index.get("a"))?.status).toBe("pending");
+    await put(log, "a", started());
+    expect((await index.get("a"))?.status).toBe("running");
+    await put(log, "a", cancelled(9_100), completed(9_200));
+    expect(await index.get("a")).toMatchObject({ status: "cancelled", endedAt: 9_100, revision: 3 });
+  });
+
+  it("counts by workflow and status", async () => {
+    const { log, index } = scene();
+    await put(log, "a", created("orders"), started());
+    await put(log, "b", created("orders"));
+    await put(log, "c", created("mail"), started(), completed());
+    expect(await index.count()).toBe(3);
+    expect(await index.count({ workflow: "orders" })).toBe(2);
+    expect(await index.count({ status: ["running", "completed"] })).toBe(2);
+    expect(await index.count({ workflow: "orders", status: "completed" })).toBe(0);
+    expect(await index.count({ workflow: "nobody" })).toBe(0);
+    await put(log, "a", completed());
+    expect(await index.count({ workflow: "orders", status: "completed" })).toBe(1);
+    expect(await index.count({ status: "running" })).toBe(0);
+  });
+});
+
+describe("due", () => {
+  it("answers open waits up to the instant, soonest first, in pages", async () => {
+    const { log, index } = scene();
+    await put(log, "a", created(), asleep("sleep!x#0", 300), asleep("sleep!y#0", 100, "sleep", "c"));
+    await put(log, "b", created(), opened("hook!t#0", "t"), asleep("hookTimeout!t#0", 200, "hookTimeout"));
+    await put(log, "c", created(), asleep("sleep!x#0", 200), asleep("sleep!z#0", 400));
+    const everything = await index.due({ until: 300 });
+    expect(everything).toEqual([
+      { runId: "a", key: "sleep!y#0", kind: "sleep", wakeAt: 100 },
+      { runId: "b", key: "hookTimeout!t#0", kind: "hookTimeout", wakeAt: 200 },
+      { runId: "c", key: "sleep!x#0", kind: "sleep", wakeAt: 200 },
+      { runId: "a", key: "sleep!x#0", kind: "sleep", wakeAt: 300 },
+    ]);
+    const first = await index.due({ until: 300, limit: 2 });
+    const second = await index.due({ until: 300, limit: 3, after: first[1]! });
+    expect([...first, ...second]).toEqual(everything);
+    expect(await index.due({ until: 99 })).toEqual([]);
+    expect(await index.nextDeadline()).toBe(100);
+  });
+
+  it("forgets waits that elapsed, were woken, or belong to a run that is over", async () => {
+    const { log, index } = scene();
+    await put(
+      log,
+      "a",
+      created(),
+      asleep("sleep!x#0", 100),
+      asleep("sleep!y#0", 200),
+      asleep("sleep!z#0", 300),
+    );
+    await put(log, "b", created(), asleep("sleep!x#0", 50));
+    expect(await index.nextDeadline()).toBe(50);
+    await put(log, "a", elapsed("sleep!x#0"), woken("sleep!y#0"));
+    await put(log, "b", failed());
+    expect((await index.due({ until: 1_000 })).map(({ key }) => key)).toEqual(["sleep!z#0"]);
+    await put(log, "a", elapsed("sleep!z#0"));
+    expect(await index.nextDeadline()).toBeUndefined();
+  });
+
+  it("leaves out the deadline of a hook that was answered or closed", async () => {
+    const { log, index } = scene();
+    await put(log, "a", created(), opened("hook!t#0", "t"), asleep("hookTimeout!t#0", 100, "hookTimeout"));
+    await put(log, "b", created(), opened("hook!u#0", "u"), asleep("hookTimeout!u#0", 200, "hookTimeout"));
+    expect(await index.nextDeadline()).toBe(100);
+    await put(log, "a", delivered("hook!t#0"));
+    expect(await index.nextDeadline()).toBe(200);
+    await put(log, "b", closed("hook!u#0"));
+    expect(await index.due({ until: 1_000 })).toEqual([]);
+  });
+});
+
+describe("owed: the rules of JournalStore.resumableRuns", () => {
+  const owedAfter = async (...events: Parameters<typeof put>[2][]) => {
+    const { log, index } = scene();
+    await put(log, "r", created(), ...events);
+    return index.owed(1_000);
+  };
+
+  it("a pending run, and one that runs without a wait, are owed a delivery now, without a wakeAt key", async () => {
+    expect(await owedAfter()).toEqual([{ runId: "r" }]);
+    const owed = await owedAfter(started());
+    expect(owed).toEqual([{ runId: "r" }]);
+    expect("wakeAt" in owed[0]!).toBe(false);
+  });
+
+  it("a sleeping run is owed one at its earliest deadline, of any kind, past or not", async () => {
+    expect(await owedAfter(started(), asleep("sleep!x#0", NOW + 5))).toEqual([
+      { runId: "r", wakeAt: NOW + 5 },
+    ]);
+    expect(await owedAfter(asleep("sleep!x#0", NOW - 5))).toEqual([{ runId: "r", wakeAt: NOW - 5 }]);
+    expect(await owedAfter(asleep("sleep!x#0", 900), asleep("hookTimeout!t#0", 700, "hookTimeout"))).toEqual([
+      { runId: "r", wakeAt: 700 },
+    ]);
+  });
+
+  it("a wait that was woken or recorded as elapsed is outstanding no more", async () => {
+    expect(await owedAfter(asleep("sleep!x#0", 900), woken("sleep!x#0"))).toEqual([{ runId: "r" }]);
+    expect(await owedAfter(asleep("sleep!x#0", 900), elapsed("sleep!x#0"))).toEqual([{ runId: "r" }]);
+    expect(await owedAfter(asleep("sleep!x#0", 900), asleep("sleep!y#0", 950), elapsed("sleep!x#0"))).toEqual(
+      [{ runId: "r", wakeAt: 950 }],
+    );
+  });
+
+  it("a run held by an open hook alone is left out; with a deadline it is owed one then", async () => {
+    expect(await owedAfter(opened("hook!t#0", "t"))).toEqual([]);
+    expect(
+      await owedAfter(opened("hook!t#0", "t"), asleep("hookTimeout!t#0", NOW - 1, "hookTimeout")),
+    ).toEqual([{ runId: "r", wakeAt: NOW - 1 }]);
+  });
+
+  it("a run whose hook was answered or closed is owed one now", async () => {
+    expect(await owedAfter(opened("hook!t#0", "t"), delivered("hook!t#0"))).toEqual([{ runId: "r" }]);
+    expect(await owedAfter(opened("hook!t#0", "t"), closed("hook!t#0"))).toEqual([{ runId: "r" }]);
+  });
+
+  it("a run that is over is owed nothing", async () => {
+    for (const end of [completed(), failed(), cancelled()])
+      expect(await owedAfter(asleep("sleep!x#0", 1), end)).toEqual([]);
+  });
+
+  it("the soonest comes first, no deadline counts as now, the id breaks ties, and the limit holds", async () => {
+    const { log, index } = scene();
+    await put(log, "later", created(), asleep("sleep!x#0", NOW + 1));
+    await put(log, "z-now", created());
+    await put(log, "m-tie", created(), asleep("sleep!x#0", NOW));
+    await put(log, "a-now", created());
+    await put(log, "overdue-b", created(), asleep("sleep!x#0", 10));
+    await put(log, "overdue-a", created(), asleep("sleep!x#0", 10));
+    const order = ["overdue-a", "overdue-b", "a-now", "m-tie", "z-now", "later"];
+    expect((await index.owed(1_000)).map(({ runId }) => runId)).toEqual(order);
+    for (const limit of [1, 2, 3, 4, 5])
+      expect((await index.owed(limit)).map(({ runId }) => runId)).toEqual(order.slice(0, limit));
+    expect(await index.owed(0)).toEqual([]);
+    expect(await index.owed(-1)).toEqual([]);
+  });
+});
+
+describe("waits", () => {
+  it("says what a run waits for and until when: sleeps by deadline, hooks with theirs", async () => {
+    const { log, index } = scene();
+    await put(log, "r", created(), asleep("sleep!b#0", 900), asleep("sleep!a#0", 500, "sleep", "c1"));
+    await put(
+      log,
+      "r",
+      opened("hook!t\0#0", "t\0"),
+      asleep("hookTimeout!t\0#0", 700, "hookTimeout"),
+      opened("hook!u#0", "u", 3_001),
+    );
+    await put(
+      log,
+      "r",
+      opened("hook!v#0", "v"),
+      asleep("hookTimeout!v#0", 800, "hookTimeout"),
+      delivered("hook!v#0"),
+    );
+    expect(await index.waits("r")).toEqual([
+      { kind: "sleep", key: "sleep!a#0", wakeAt: 500, correlationId: "c1" },
+      { kind: "sleep", key: "sleep!b#0", wakeAt: 900 },
+      { kind: "hook", key: "hook!t\0#0", token: "t\0", openedAt: 3_000, wakeAt: 700 },
+      { kind: "hook", key: "hook!u#0", token: "u", openedAt: 3_001 },
+    ]);
+    expect(await index.waits("unknown")).toEqual([]);
+    await put(log, "r", completed());
+    expect(await index.waits("r")).toEqual([]);
+  });
+});
+
+describe("runs that cannot be read", () => {
+  it("R2 an event of a newer version marks its run, with the reason, and holds up no other", async () => {
+    const { log, index } = scene();
+    await put(log, "bad", created("orders", 1), started(), asleep("sleep!x#0", 5));
+    await put(log, "good", created("orders", 2), asleep("sleep!x#0", 6));
+    await put(log, "bad", ofNewerVersion(asleep("sleep!y#0", 7)));
+    await put(log, "good", asleep("sleep!y#0", 8));
+    expect(await index.problems()).toEqual([
+      { runId: "bad", reason: expect.stringContaining("schema version 999") },
+    ]);
+    expect((await index.list()).runs.map(({ runId, problem }) => [runId, problem !== undefined])).toEqual([
+      ["good", false],
+      ["bad", true],
+    ]);
+    expect((await index.due({ until: 100 })).map(({ runId }) => runId)).toEqual(["good", "good"]);
+    expect((await index.owed(10)).map(({ runId }) => runId)).toEqual(["good"]);
+    await put(log, "bad", cancelled());
+    expect(await index.get("bad")).toMatchObject({ status: "cancelled", problem: expect.any(String) });
+  });
+
+  it("a creation that cannot be read still shows the workflow and the time that stand in it", async () => {
+    const { log, index } = scene();
+    await put(log, "bad", ofNewerVersion(created("orders", 77)));
+    expect(await index.get("bad")).toMatchObject({
+      workflow: "orders",
+      createdAt: 77,
+      status: "pending",
+      problem: expect.any(String),
+    });
+    expect(ids(await index.list({ workflow: "orders" }))).toEqual(["bad"]);
+  });
+
+  it("a stream that does not begin with its creation is marked", async () => {
+    const { log, index } = scene();
+    await put(log, "bad", started());
+    expect(await index.problems()).toEqual([
+      { runId: "bad", reason: expect.stringContaining("RunStarted and not RunCreated") },
+    ]);
+  });
+
+  it("events of these types in streams that are no run's are passed over", async () => {
+    const { log, index } = scene();
+    const { id, type, data, metadata } = ofNewerVersion(created());
+    await log.append("elsewhere", "none", [{ id, type, data, metadata }])();
+    expect(await index.list()).toEqual({ runs: [] });
+    expect(await index.problems()).toEqual([]);
+  });
+});
+
+describe("catching up", () => {
+  it("R1 answers without looking at the log only when told so", async () => {
+    const { log, index } = scene();
+    await put(log, "a", created());
+    expect(await index.get("a", { catchUp: false })).toBeUndefined();
+    expect((await index.get("a"))?.runId).toBe("a");
+  });
+
+  it("C2 a tail of events of no interest is read once", async () => {
+    const log = createMemoryLog();
+    const reads: string[] = [];
+    const watched: EventLog = {
+      ...log,
+      readAll: (options) => {
+        reads.push(options?.after ?? "start");
+        return log.readAll(options);
+      },
+    };
+    const index = openRunIndex(watched);
+    onTestFinished(() => index.close());
+    await put(log, "a", created());
+    for (let i = 0; i < 10; i++)
+      await put(log, "a", { type: "AttemptClaimed", data: { key: `s#${i}`, holder: "h", at: i } });
+    await index.catchUp();
+    expect(await index.lag()).toEqual({
+      checkpoint: await log.head(),
+      head: await log.head(),
+      caughtUp: true,
+    });
+    const before = reads.length;
+    await index.list();
+    await index.list();
+    expect(reads.length).toBe(before);
+  });
+
+  it("C4 callers that come during a catch-up see what was appended before they came", async () => {
+    const { log, index } = scene();
+    await put(log, "a", created("orders", 1));
+    const first = index.list();
+    const second = put(log, "b", created("orders", 2)).then(() => index.list());
+    const third = second.then(() => index.list());
+    expect(ids(await first)).toContain("a");
+    expect(ids(await second)).toEqual(["b", "a"]);
+    expect(ids(await third)).toEqual(["b", "a"]);
+  });
+
+  it("reached answers once a position is indexed, and rejects for one the log does not show", async () => {
+    const { log, index } = scene();
+    const position = await put(log, "a", created());
+    await index.reached(position);
+    expect((await index.get("a", { catchUp: false }))?.runId).toBe("a");
+    const other = createMemoryLog();
+    let beyond = position;
+    for (let i = 0; i < 5; i++) beyond = await put(other, "x", created());
+    const refused = await index.reached(beyond).catch((error: unknown) => error);
+    expect(StoreError.is(refused) && refused.error._tag).toBe("Unavailable");
+  });
+
+  it("lag says how far the index is behind", async () => {
+    const { log, index } = scene();
+    expect(await index.lag()).toEqual({ checkpoint: undefined, head: undefined, caughtUp: true });
+    await put(log, "a", created());
+    expect(await index.lag()).toEqual({ checkpoint: undefined, head: await log.head(), caughtUp: false });
+    await index.catchUp();
+    expect((await index.lag()).caughtUp).toBe(true);
+  });
+
+  it("reports progress of a rebuild, step by step up to the head", async () => {
+    const seen: number[] = [];
+    const { log, index } = scene({ onProgress: ({ events }) => seen.push(events) });
+    for (let i = 0; i < 4_500; i++) await put(log, `r${i}`, created("orders", i));
+    await index.rebuild();
+    expect(seen).toEqual([2_000, 4_000, 4_500]);
+    expect(await index.count()).toBe(4_500);
+  });
+
+  it("a log that fails says so to the caller, and the next call tries again", async () => {
+    const log = createMemoryLog();
+    let broken = true;
+    const flaky: EventLog = {
+      ...log,
+      head: async () => {
+        if (broken)
+          throw new StoreError("The disk is away.", { _tag: "Unavailable", reason: "The disk is away." });
+        return log.head();
+      },
+    };
+    const index = openRunIndex(flaky);
+    onTestFinished(() => index.close());
+    await put(log, "a", created());
+    const refused = await index.list().catch((error: unknown) => error);
+    expect(StoreError.is(refused) && refused.message).toBe("The disk is away.");
+    broken = false;
+    expect(ids(await index.list())).toEqual(["a"]);
+  });
+
+  it("a closed index refuses, closes once, and leaves the log open", async () => {
+    const { log, index } = scene();
+    await put(log, "a", created());
+    const running = index.list().catch((error: unknown) => error);
+    await Promise.all([index.close(), index.close()]);
+    await running;
+    const refused = await index.list().catch((error: unknown) => error);
+    expect(StoreError.is(refused) && refused.error._tag).toBe("Unavailable");
+    expect(await log.head()).toBeDefined();
+  });
+});
