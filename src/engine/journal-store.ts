@@ -5,9 +5,9 @@
  * are copies. Our implementation over any EventLog is `createJournal`; anybody's own works as well, and `journalStoreConformance`
  * (`runstream/testing`) says whether it does.
  */
-import type { RunStatus } from "../projections/run-state.ts";
+import type { RunStatus, Settlement } from "../projections/run-state.ts";
 
-export type { RunStatus };
+export type { RunStatus, Settlement };
 
 /** One run as stored. `createdAt` in epoch milliseconds; `output` only once completed, `error` only once failed. */
 export type RunRecord = {
@@ -103,9 +103,9 @@ export type JournalStore = {
   /** Runs owed a delivery, soonest first, at most `limit`. A store that cannot say leaves it out. */
   resumableRuns?: (limit: number) => Promise<ResumableRun[]>;
   /**
-   * Runstream's one addition (law L1). Records as over the waits whose deadline has passed, and answers the keys of everything that
-   * has settled (steps, sleeps, hooks) in the order in which it did. A store without it gets the plain behaviour: recorded results
+   * Runstream's one addition (law L1). Records as over the waits whose deadline has passed, and answers everything that has
+   * settled (steps, sleeps, hooks) in the order in which it did. A store without it gets the plain behaviour: recorded results
    * are answered as they are asked for.
    */
-  settlements?: (runId: string) => Promise<readonly string[]>;
+  settlements?: (runId: string) => Promise<readonly Settlement[]>;
 };

@@ -5,6 +5,7 @@
  * R1 A refusal is fatal: a step loop does not try again. R2 Every message says what happened, to which run and key, and what to do.
  * The message of a divergence stands beside its detection, in divergence.ts.
  */
+import type { StoreError } from "../events/store-error.ts";
 import { codeVerdict } from "./code-version.ts";
 import { brandFatal } from "./step-errors.ts";
 
@@ -14,7 +15,8 @@ export type RefusalKind =
   | "wait-in-step"
   | "hook-mismatch"
   | "schema-mismatch"
-  | "journal-bound";
+  | "journal-bound"
+  | "too-large";
 
 const REFUSAL = Symbol.for("runstream.Refusal");
 
@@ -158,3 +160,8 @@ export const journalBoundMessage = (facts: { runId: string; workflow: string; en
   `Run ${facts.runId} of workflow ${JSON.stringify(facts.workflow)} has ${facts.entries} settled journal entries, and the most a run may ` +
   `have is ${JOURNAL_MAX_ENTRIES}: the body was not run. Every delivery replays them all. Split the work into smaller runs, for ` +
   `instance by starting a run per batch.`;
+
+/** A step's result, or the run's, that is larger than the store takes. */
+export const tooLargeMessage = (runId: string, error: StoreError): string =>
+  `Run ${runId} made something larger than the store takes: ${error.message} Keep large values elsewhere, for instance in a file or an ` +
+  `object store, and let the step return where they are.`;

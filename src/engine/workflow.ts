@@ -8,9 +8,8 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 export type Schema = StandardSchemaV1;
 
 /** What a body receives: the schema's output, or a plain record where none is declared. */
-export type InputOf<P extends Schema> = unknown extends StandardSchemaV1.InferOutput<P>
-  ? Record<string, unknown>
-  : StandardSchemaV1.InferOutput<P>;
+export type InputOf<P extends Schema> =
+  unknown extends StandardSchemaV1.InferOutput<P> ? Record<string, unknown> : StandardSchemaV1.InferOutput<P>;
 
 /** A declared workflow. Make one with {@link workflow}. */
 export interface WorkflowDef<P extends Schema = Schema, R = unknown> {
@@ -70,10 +69,18 @@ export interface WorkflowContext {
     fn: () => unknown,
     options: StepOptions<S> & { readonly schema: S },
   ): Promise<StandardSchemaV1.InferOutput<S>>;
-  step<const N extends string, T>(name: Literal<N>, fn: () => T | Promise<T>, options?: StepOptions): Promise<T>;
+  step<const N extends string, T>(
+    name: Literal<N>,
+    fn: () => T | Promise<T>,
+    options?: StepOptions,
+  ): Promise<T>;
 
   /** Waits durably: a number is milliseconds from the first reach, a Date an instant. A deadline in the past does not wait. */
-  sleep<const N extends string>(label: Literal<N>, until: number | Date, options?: SleepOptions): Promise<void>;
+  sleep<const N extends string>(
+    label: Literal<N>,
+    until: number | Date,
+    options?: SleepOptions,
+  ): Promise<void>;
 
   /** Waits until somebody signals `token`, which one live wait at a time may hold, in all runs. */
   waitFor<S extends Schema>(

@@ -5,7 +5,7 @@
  *
  * Invariants:
  * - S1 The fold is total: any order of events gives a state, and what contradicts an earlier fact changes nothing (law L4).
- * - S2 `settled` lists the keys of steps, sleeps and hooks in the order in which they settled in the stream (law L1).
+ * - S2 `settled` lists the steps, sleeps and hooks in the order in which they settled in the stream (law L1).
  * - S3 fold(prefix) then fold(rest) = fold(all); values in the maps are replaced, never edited, so that layers may share them.
  */
 import type { RunCreated, RunEvent, StepSettled } from "../events/catalogue.ts";
@@ -31,6 +31,9 @@ export type HookState = {
   readonly payload?: Payload;
 };
 
+/** Something that settled. Its kind is part of its name: a step called `sleep!a` has the key of a sleep called `a`. */
+export type Settlement = { readonly of: "step" | "sleep" | "hook"; readonly key: string };
+
 export interface RunState {
   /** Last revision folded; -1 before the first event. */
   revision: number;
@@ -42,7 +45,7 @@ export interface RunState {
   readonly charges: MapLike<string, readonly Charge[]>;
   readonly sleeps: MapLike<string, SleepState>;
   readonly hooks: MapLike<string, HookState>;
-  readonly settled: string[];
+  readonly settled: Settlement[];
 }
 
 export const emptyRun = (): RunState => ({
@@ -103,7 +106,7 @@ export const evolve = (state: RunState, event: RunEvent, revision: number): void
     case "StepSettled":
       if (state.steps.has(event.data.key)) return;
       state.steps.set(event.data.key, event.data);
-      state.settled.push(event.data.key);
+      state.settled.push({ of: "step", key: event.data.key });
       return;
     case "SleepScheduled":
       if (state.sleeps.has(event.data.key)) return;
@@ -157,7 +160,7 @@ const endSleep = (state: RunState, key: string, over: "elapsed" | "woken"): void
   const sleep = state.sleeps.get(key);
   if (sleep === undefined || sleep.over !== undefined) return;
   state.sleeps.set(key, { ...sleep, over });
-  if (sleep.kind === "sleep") state.settled.push(key);
+  if (sleep.kind === "sleep") state.settled.push({ of: "sleep", key });
 };
 
 const endHook = (
@@ -169,5 +172,5 @@ const endHook = (
   const hook = state.hooks.get(key);
   if (hook === undefined || hook.status !== "open") return;
   state.hooks.set(key, { token: hook.token, status, ...(payload !== undefined && { payload }) });
-  state.settled.push(key);
+  state.settled.push({ of: "hook", key });
 };

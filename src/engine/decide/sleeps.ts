@@ -1,7 +1,8 @@
 /** Decisions about durable waits: a deadline is taken once (law L7), and a wait is over when the stream says so (law L1). */
+import { map } from "fp-ts/lib/Either.js";
 import type { RunEvent } from "../../events/catalogue.ts";
 import { isTerminal, type RunState, type SleepState } from "../../projections/run-state.ts";
-import { already, type Decide, decided, rejected } from "./decision.ts";
+import { already, type Decide, type Decision, decided, rejected } from "./decision.ts";
 
 export interface Wait {
   readonly key: string;
@@ -25,6 +26,17 @@ export const scheduleSleep =
       { type: "SleepScheduled", data: { key, wakeAt, kind, ...named, at } },
     );
   };
+
+/** `scheduleSleep` as a walk reaches it: a deadline that has passed is recorded as over in the same decision. */
+export const reachSleep =
+  (wait: Wait): Decide<SleepState> =>
+  (state) =>
+    map((decision: Decision<SleepState>) => {
+      const sleep = decision.answer;
+      if (sleep.over !== undefined || sleep.wakeAt > wait.at || isTerminal(state.status)) return decision;
+      const elapsed: RunEvent = { type: "SleepElapsed", data: { key: wait.key, at: wait.at } };
+      return { events: [...decision.events, elapsed], answer: { ...sleep, over: "elapsed" as const } };
+    })(scheduleSleep(wait)(state));
 
 /** Cuts outstanding waits short and answers how many. Without ids sleeps only; with ids whatever declared one of them. */
 export const wakeSleeps =

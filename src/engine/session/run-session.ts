@@ -1,0 +1,300 @@
+/**
+ * A run session: the write side of one run. It holds the folded state, gathers what is proposed in one turn, decides it in order,
+ * and writes it in one append.
+ *
+ * Not here: which commands there are (decide/), how values are encoded (journal/), which runs have a session (session-pool.ts).
+ *
+ * Invariants:
+ * - R1 One decision, one append, at the exact revision decided on; on a conflict the tail is read and the *commands* are decided
+ *   again (law L2).
+ * - R2 A proposal is answered only when the facts it rests on are in the stream, and in the order in which it was proposed.
+ * - R3 Reading and appending take turns: the state is never folded from two places at once.
+ * - R4 Work starts on `process.nextTick`, which drains the turn's microtasks first and needs no timer.
+ * - R5 What is answered without an event rests on a state looked up in the same turn, since nothing else proves that it is current.
+ * - R6 An unknown outcome is settled by looking for the events' ids in the stream, never by hoping.
+ */
+import { isLeft } from "fp-ts/lib/Either.js";
+import type { RunEvent } from "../../events/catalogue.ts";
+import { decodeRunEvent, encodeEvent } from "../../events/codec.ts";
+import type { AppendError, EventData, EventLog } from "../../events/event-log.ts";
+import { StoreError } from "../../events/store-error.ts";
+import { runStream } from "../../events/stream-names.ts";
+import { emptyRun, evolve, type RunState, speculate } from "../../projections/run-state.ts";
+import type { Decide } from "../decide/decision.ts";
+import { RejectionError } from "../rejection-error.ts";
+import type { Lane } from "./lane.ts";
+
+export interface ProposeOptions<A> {
+  /** The walk that proposes; its proposals are void once its lane is. */
+  readonly lane?: Lane | undefined;
+  /** Do not start an append for this: it may ride with the next one. */
+  readonly lazy?: boolean;
+  /** Still recorded when the lane is void, because it happened. Answers whether this command's own facts are the ones that stand. */
+  readonly stands?: (answer: A) => boolean;
+  /** Try it on an absent stream without reading first. */
+  readonly creates?: boolean;
+  /** The answer is right on any state: no look at the log is owed where it needs no event. */
+  readonly timeless?: boolean;
+}
+
+interface Proposal {
+  readonly decide: Decide<unknown>;
+  readonly options: ProposeOptions<unknown>;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Outcome =
+  | { readonly ok: true; readonly answer: unknown }
+  | { readonly ok: false; readonly error: unknown };
+
+interface Batch {
+  readonly proposals: readonly Proposal[];
+  readonly outcomes: readonly Outcome[];
+  readonly events: readonly RunEvent[];
+  /** Which lane an event came from: facts of one's own do not overtake one. */
+  readonly sources: readonly (Lane | undefined)[];
+}
+
+const MAX_UNKNOWN_OUTCOMES = 5;
+
+export class RunSession {
+  readonly runId: string;
+  readonly stream: string;
+  readonly #log: EventLog;
+  readonly #state: RunState = emptyRun();
+  readonly #lanes = new Set<Lane>();
+  #queue: Proposal[] = [];
+  #readers: { resolve: (state: RunState) => void; reject: (error: unknown) => void }[] = [];
+  #known = false;
+  #busy = false;
+  #scheduled = false;
+
+  constructor(log: EventLog, runId: string) {
+    this.#log = log;
+    this.runId = runId;
+    this.stream = runStream(runId);
+  }
+
+  /** Nothing is under way, so that the session may be dropped. */
+  get idle(): boolean {
+    return !this.#busy && this.#queue.length === 0 && this.#readers.length === 0 && this.#lanes.size === 0;
+  }
+
+  /** The state as last folded, without a look at the log: what a lane's walk goes by. Do not edit. */
+  get state(): RunState {
+    return this.#state;
+  }
+
+  openLane(lane: Lane): void {
+    this.#lanes.add(lane);
+  }
+
+  closeLane(lane: Lane): void {
+    this.#lanes.delete(lane);
+  }
+
+  /** The state after everything the log has now. Do not edit. Throws {@link StoreError}. */
+  current(): Promise<RunState> {
+    return new Promise((resolve, reject) => {
+      this.#readers.push({ resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Decides on a command and records its events. Throws {@link RejectionError} or {@link StoreError}. */
+  propose<A>(decide: Decide<A>, options: ProposeOptions<A> = {}): Promise<A> {
+    return new Promise<A>((resolve, reject) => {
+      this.#queue.push({
+        decide,
+        options: options as ProposeOptions<unknown>,
+        resolve: resolve as (answer: unknown) => void,
+        reject,
+      });
+      if (options.lazy !== true) this.#schedule();
+    });
+  }
+
+  /** Records what was proposed lazily, and answers when nothing is left to record. */
+  flush(): Promise<unknown> {
+    if (!this.#busy && this.#queue.length === 0) return Promise.resolve();
+    return this.propose(() => nothing, { timeless: true });
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#busy) return;
+    this.#scheduled = true;
+    process.nextTick(() => {
+      this.#scheduled = false;
+      void this.#turn();
+    });
+  }
+
+  async #turn(): Promise<void> {
+    this.#busy = true;
+    const readers = this.#readers;
+    const proposals = this.#queue;
+    this.#readers = [];
+    this.#queue = [];
+    try {
+      const look = readers.length > 0 || !(this.#known || proposals[0]?.options.creates === true);
+      if (look) await this.#catchUp();
+      for (const reader of readers) reader.resolve(this.#state);
+      if (proposals.length > 0) await this.#record(proposals, look);
+    } catch (error) {
+      for (const reader of readers) reader.reject(error);
+      fail(proposals, error);
+    }
+    this.#busy = false;
+    if (this.#queue.length > 0 || this.#readers.length > 0) this.#schedule();
+  }
+
+  /** Folds what the log has beyond the state. Answers the ids of the events it found. */
+  async #catchUp(): Promise<string[]> {
+    const found: string[] = [];
+    for await (const recorded of this.#log.read(this.stream, { from: this.#state.revision + 1 })) {
+      const decoded = decodeRunEvent(recorded);
+      if (isLeft(decoded)) {
+        throw new StoreError(decoded.left.message, {
+          _tag: "Corrupt",
+          reason: decoded.left.message,
+          cause: decoded.left,
+        });
+      }
+      evolve(this.#state, decoded.right, recorded.revision);
+      for (const lane of this.#lanes) lane.staleIfOvertaken(decoded.right);
+      found.push(recorded.id);
+    }
+    this.#known = true;
+    return found;
+  }
+
+  async #record(proposals: readonly Proposal[], looked: boolean): Promise<void> {
+    let current = looked;
+    for (;;) {
+      const batch = this.#decide(proposals);
+      if (batch.events.length === 0) {
+        if (current || proposals.every(({ options }) => options.timeless === true))
+          return this.#answer(batch);
+        await this.#catchUp();
+        current = true;
+        continue;
+      }
+      const written = await this.#write(batch.events, proposals.length > 1);
+      if (written === "written") {
+        this.#fold(batch);
+        return this.#answer(batch);
+      }
+      if (written === "found") return this.#answer(batch);
+      if (written === "too large") return this.#recordInHalves(proposals);
+    }
+  }
+
+  #decide(proposals: readonly Proposal[]): Batch {
+    const state = proposals.length === 1 ? this.#state : speculate(this.#state);
+    const outcomes: Outcome[] = [];
+    const events: RunEvent[] = [];
+    const sources: (Lane | undefined)[] = [];
+    for (const lane of this.#lanes) lane.beginDecision();
+    for (const { decide, options } of proposals) {
+      const { lane, stands } = options;
+      if (lane?.failure !== undefined) {
+        outcomes.push({ ok: false, error: lane.failure });
+        continue;
+      }
+      if (lane?.void === true && stands === undefined) {
+        outcomes.push({ ok: false, error: new RejectionError("Superseded", this.runId) });
+        continue;
+      }
+      const decision = decide(state);
+      if (isLeft(decision)) {
+        outcomes.push({ ok: false, error: new RejectionError(decision.left._tag, this.runId) });
+        continue;
+      }
+      outcomes.push({ ok: true, answer: decision.right.answer });
+      if (stands?.(decision.right.answer) === false) lane?.doubt();
+      for (const event of decision.right.events) {
+        if (state !== this.#state) evolve(state, event, state.revision + 1);
+        for (const other of this.#lanes) if (other !== lane) other.doubtIfOvertaken(event);
+        events.push(event);
+        sources.push(lane);
+      }
+    }
+    return { proposals, outcomes, events, sources };
+  }
+
+  async #write(
+    events: readonly RunEvent[],
+    divisible: boolean,
+  ): Promise<"written" | "found" | "conflict" | "too large"> {
+    const data: EventData[] = events.map((event) => encodeEvent(event));
+    const expected = this.#state.revision === -1 ? "none" : this.#state.revision;
+    for (let unknown = 0; ; unknown += 1) {
+      const result = await this.#log.append(this.stream, expected, data)();
+      if (!isLeft(result)) {
+        this.#known = true;
+        return "written";
+      }
+      const error = result.left;
+      if (error._tag === "TooLarge" && divisible) return "too large";
+      if (error._tag === "WrongExpectedRevision" || error._tag === "UnknownOutcome") {
+        const found = await this.#catchUp();
+        if (found[0] === data[0]?.id) return "found";
+        if (found.length > 0) return "conflict";
+        if (unknown < MAX_UNKNOWN_OUTCOMES) continue;
+      }
+      throw asStoreError(this.runId, error);
+    }
+  }
+
+  /** The batch is more than the store takes at once: record it in two appends, in order. */
+  async #recordInHalves(proposals: readonly Proposal[]): Promise<void> {
+    const half = Math.ceil(proposals.length / 2);
+    for (const part of [proposals.slice(0, half), proposals.slice(half)]) {
+      try {
+        await this.#record(part, false);
+      } catch (error) {
+        fail(part, error);
+      }
+    }
+  }
+
+  #fold({ events, sources }: Batch): void {
+    for (const [index, event] of events.entries()) {
+      evolve(this.#state, event, this.#state.revision + 1);
+      for (const lane of this.#lanes) if (lane !== sources[index]) lane.staleIfOvertaken(event);
+    }
+  }
+
+  #answer({ proposals, outcomes }: Batch): void {
+    for (const lane of this.#lanes) lane.endDecision();
+    for (const [index, outcome] of outcomes.entries()) {
+      const proposal = proposals[index];
+      if (outcome.ok) proposal?.resolve(outcome.answer);
+      else proposal?.reject(outcome.error);
+    }
+  }
+}
+
+const nothing = { _tag: "Right", right: { events: [], answer: undefined } } as const;
+
+const fail = (proposals: readonly Proposal[], error: unknown): void => {
+  for (const proposal of proposals) {
+    proposal.options.lane?.fail(error);
+    proposal.reject(error);
+  }
+};
+
+const asStoreError = (runId: string, error: AppendError): StoreError => {
+  if (error._tag === "WrongExpectedRevision") {
+    return new StoreError(
+      `The log refuses the revision of run ${JSON.stringify(runId)} that it answers itself.`,
+      {
+        _tag: "Corrupt",
+        reason: `stream ${error.stream}: appends see revision ${error.actual}, reads do not`,
+      },
+    );
+  }
+  const reason = "reason" in error ? error.reason : error._tag;
+  return new StoreError(`Run ${JSON.stringify(runId)} could not be recorded: ${reason}.`, error);
+};

@@ -1,0 +1,128 @@
+/**
+ * Answers: turns what a body asks into a promise that the walk's releases settle, in the right place of the order.
+ *
+ * A result's place is taken when it is proposed to the journal, not when the journal replies: that is the order in which the stream
+ * will have it. A promise of the context never counts as unhandled: a body may leave one alone, and a suspended walk does.
+ */
+import type { Settlement, StepEntry } from "../journal-store.ts";
+import type { Hand, Place } from "./releases.ts";
+import type { Walk } from "./walk.ts";
+
+/** Gives the result of one question to the body; without a place, in the next one. */
+export type Give<T> = (result: T, place?: Place) => void;
+
+/** A place that may or may not come to be taken. */
+interface LatePlace {
+  readonly take: () => void;
+  readonly taken: () => Place | undefined;
+  readonly drop: () => void;
+}
+
+export interface Answers {
+  /** Had it settled when the walk began, at a known place in the order? */
+  isRecorded(what: Settlement): boolean;
+  /** The answer to a question that was settled before this walk. */
+  recorded(what: Settlement, produce: () => unknown): Promise<unknown>;
+  /** The answer to a question that `work` settles now: it calls `give` once, or `parked`, or rejects. */
+  live<T>(
+    what: Settlement,
+    produce: (result: T) => unknown,
+    work: (give: Give<T>, parked: (wakeAt: number | undefined) => void) => Promise<void>,
+  ): Promise<unknown>;
+  place(): LatePlace;
+  /** Proposes `entry` and gives what stands: at once where the journal allows it, else when it is recorded. */
+  settle(entry: StepEntry, give: Give<StepEntry>): Promise<void>;
+}
+
+export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefined): Answers => {
+  const { journal, releases } = walk;
+  const places = new Map(order?.map((what, place) => [nameOf(what), place]));
+
+  return {
+    isRecorded: (what) => places.has(nameOf(what)),
+
+    recorded(what, produce) {
+      const place = places.get(nameOf(what));
+      return handled((resolve, reject) => {
+        const hand: Hand = () => settleWith(produce, resolve, reject);
+        if (place === undefined) void walk.hold(async () => hand());
+        else releases.recorded(place, hand);
+      });
+    },
+
+    live: <T>(
+      what: Settlement,
+      produce: (result: T) => unknown,
+      work: (give: Give<T>, parked: (wakeAt: number | undefined) => void) => Promise<void>,
+    ) =>
+      handled((resolve, reject) => {
+        const answered = (produceNow: () => unknown): Hand => {
+          return () => {
+            journal.answered(what);
+            return settleWith(produceNow, resolve, reject);
+          };
+        };
+        const give: Give<T> = (result, place = releases.reserve()) =>
+          place.fill(answered(() => produce(result)));
+        const throwing = (error: unknown): void => {
+          releases.live(
+            answered(() => {
+              throw error;
+            }),
+          );
+        };
+        journal.asked(what);
+        walk.hold(() => work(give, (wakeAt) => walk.park(wakeAt))).catch(throwing);
+      }),
+
+    place() {
+      let place: Place | undefined;
+      return {
+        take: () => {
+          place = releases.reserve();
+        },
+        taken: () => place,
+        drop: () => place?.drop(),
+      };
+    },
+
+    settle(entry, give) {
+      const { early, recorded } = journal.settle(entry);
+      const place = releases.reserve();
+      if (early !== undefined) {
+        give(early, place);
+        return Promise.resolve();
+      }
+      return recorded.then(
+        (stored) => give(stored, place),
+        (error) => {
+          place.drop();
+          throw error;
+        },
+      );
+    },
+  };
+};
+
+const nameOf = ({ of, key }: Settlement): string => `${of} ${key}`;
+
+/** A promise whose rejection nobody has to handle. */
+const handled = (executor: (resolve: (value: unknown) => void, reject: (error: unknown) => void) => void) => {
+  const promise = new Promise<unknown>(executor);
+  promise.catch(() => {});
+  return promise;
+};
+
+const settleWith = (
+  produce: () => unknown,
+  resolve: (value: unknown) => void,
+  reject: (error: unknown) => void,
+): void | Promise<void> => {
+  try {
+    const produced = produce();
+    if (!(produced instanceof Promise)) return resolve(produced);
+    return produced.then(resolve, reject);
+  } catch (error) {
+    reject(error);
+  }
+};

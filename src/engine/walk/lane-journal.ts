@@ -1,0 +1,146 @@
+/**
+ * The journal of a walk over an EventLog: one append a step.
+ *
+ * A settled step is told to the body at once, through the codec (law L6), and is recorded in the same append as the next claim, which
+ * the next body waits for (law L3). The run's start rides with the first thing recorded, its end with the last step.
+ */
+import { encodePayload } from "../../events/payload.ts";
+import type { RunState, Settlement } from "../../projections/run-state.ts";
+import { closeHook } from "../decide/hooks.ts";
+import { moveStatus } from "../decide/run.ts";
+import { elapseDue, reachSleep } from "../decide/sleeps.ts";
+import { claimAttempt, noteRetry, releaseAttempt, settleStep } from "../decide/steps.ts";
+import { type NativeJournal, nativeOf } from "../journal/native-journal.ts";
+import { entriesOf, entryOf, hookRecordOf, recordOf, settledOf, sleepsOf } from "../journal/records.ts";
+import type { JournalStore } from "../journal-store.ts";
+import { RejectionError } from "../rejection-error.ts";
+import { Lane } from "../session/lane.ts";
+import { plainWalkJournal, type WalkJournal } from "./walk-journal.ts";
+
+/** The best a walk can get out of `store`. */
+export const openWalkJournal = (store: JournalStore, runId: string, clock: () => number): WalkJournal => {
+  const plain = plainWalkJournal(store, runId, clock);
+  const native = nativeOf(store.appendStep);
+  return native === undefined ? plain : laneJournal(store, native, runId, plain);
+};
+
+const laneJournal = (
+  store: JournalStore,
+  native: NativeJournal,
+  runId: string,
+  plain: WalkJournal,
+): WalkJournal => {
+  const { clock } = native;
+  const session = native.sessions.get(runId);
+  const lane = new Lane();
+  session.openLane(lane);
+
+  const own = (...methods: (keyof JournalStore)[]): boolean =>
+    methods.every((method) => nativeOf(store[method]) === native);
+  /** A function somebody replaced knows nothing of the lane: what the walk recorded must be in the store before it is called. */
+  const afterDrain =
+    <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      await session.flush();
+      if (lane.failure !== undefined) throw lane.failure;
+      if (lane.stale) throw new RejectionError("Superseded", runId);
+      return call(...args);
+    };
+
+  const open: WalkJournal["open"] = async () => {
+    const state = await session.current();
+    const due = [...state.sleeps.values()].some(
+      (sleep) => sleep.over === undefined && sleep.wakeAt <= clock(),
+    );
+    if (due) await session.propose(elapseDue(clock()), { lane });
+    const moved = state.status === "pending" || state.status === "running";
+    if (moved) {
+      // Lazy: the start of a run is worth no append of its own. That it failed shows in the proposal it rides with.
+      session
+        .propose(moveStatus("running", {}, ["pending", "running"], clock()), {
+          lane,
+          lazy: true,
+          timeless: true,
+        })
+        .catch(() => {});
+    }
+    return { record: recordOf(runId, state), steps: entriesOf(state), sleeps: sleepsOf(state), moved };
+  };
+
+  const settle: WalkJournal["settle"] = (entry) => {
+    const settled = settledOf(entry);
+    const recorded = session
+      .propose(settleStep(settled), { lane, stands: ({ mine }) => mine })
+      .then((settlement) => {
+        if (!settlement.mine) throw new RejectionError("Superseded", runId);
+        return entryOf(settlement.entry);
+      });
+    return { early: entryOf(settled), recorded };
+  };
+
+  return {
+    open: own("getRun", "readSteps", "readSleeps", "setStatus", "settlements") ? open : plain.open,
+    settlements: own("settlements") ? async () => [...session.state.settled] : plain.settlements,
+    settle,
+    readStep: plain.readStep,
+    claimAttempt: own("claimAttempt")
+      ? (key, holder, leaseMs) =>
+          session.propose(claimAttempt({ key, holder, leaseMs, at: clock() }), { lane })
+      : afterDrain(plain.claimAttempt),
+    releaseAttempt: own("releaseAttempt")
+      ? (key, holder) => session.propose(releaseAttempt(key, holder, clock()), { lane })
+      : afterDrain(plain.releaseAttempt),
+    reachSleep: own("claimSleep")
+      ? async (key, wakeAt, correlationId, kind, proposing) => {
+          proposing();
+          const sleep = await session.propose(reachSleep({ key, wakeAt, kind, correlationId, at: clock() }), {
+            lane,
+          });
+          return { wakeAt: sleep.wakeAt, over: sleep.over !== undefined };
+        }
+      : afterDrain(plain.reachSleep),
+    claimHook: own("claimHook")
+      ? async (key, token) => {
+          const held = session.state.hooks.get(key);
+          return hookRecordOf(held ?? (await native.claimHook(runId, key, token, { lane })));
+        }
+      : afterDrain(plain.claimHook),
+    closeHook: own("closeHook")
+      ? (key) => session.propose(closeHook(key, clock()), { lane })
+      : afterDrain(plain.closeHook),
+    noteRetry: ({ key, attempt, maxAttempts, message, delayMs }) => {
+      const note = { key, attempt, maxAttempts, error: { message }, delayMs, at: clock() };
+      session.propose(noteRetry(note), { lane, lazy: delayMs === 0, timeless: true }).catch(() => {});
+    },
+    finish: own("setStatus")
+      ? async (status, { output, error }) =>
+          session.propose(
+            moveStatus(status, { output: encodePayload(output, "output"), error }, ["running"], clock()),
+            { lane },
+          )
+      : afterDrain(plain.finish),
+    drain: () => session.flush(),
+    asked: (what) => {
+      if (isSettled(session.state, what)) lane.overtake();
+      lane.asked(what);
+    },
+    answered: (what) => lane.answered(what),
+    get stale() {
+      return lane.stale;
+    },
+    whenStale: (listener) => lane.whenStale(listener),
+    close: () => session.closeLane(lane),
+  };
+};
+
+/** Has it an outcome in the stream that this walk did not start from? */
+const isSettled = (state: RunState, { of, key }: Settlement): boolean => {
+  switch (of) {
+    case "step":
+      return state.steps.has(key);
+    case "sleep":
+      return state.sleeps.get(key)?.over !== undefined;
+    case "hook":
+      return (state.hooks.get(key)?.status ?? "open") !== "open";
+  }
+};

@@ -1,0 +1,114 @@
+/**
+ * The journal as one walk uses it: the same questions for every JournalStore, and more of an answer from our own.
+ *
+ * On anybody's store it is the contract, called plainly. On a journal over an EventLog (lane-journal.ts) a settled step is answered at
+ * once and recorded together with the next claim, and the walk is told when the stream has overtaken it.
+ */
+import type {
+  HookRecord,
+  JournalStore,
+  RunRecord,
+  RunStatus,
+  Settlement,
+  SleepEntry,
+  StepEntry,
+} from "../journal-store.ts";
+
+/** What a walk starts from. `record` is `undefined` for an unknown run. */
+export interface Opening {
+  readonly record: RunRecord | undefined;
+  readonly steps: readonly StepEntry[];
+  readonly sleeps: readonly SleepEntry[];
+  /** Did the run move to (or stay) running? */
+  readonly moved: boolean;
+}
+
+/** A settled step on its way into the journal. */
+export interface Settling {
+  /** What the body may be told already; absent where only the journal's own answer counts. */
+  readonly early?: StepEntry;
+  /** The entry that stands. Rejects when it could not be recorded, or as superseded when another one stands. */
+  readonly recorded: Promise<StepEntry>;
+}
+
+/** A durable wait as the walk finds it: `over` when it need not be waited for. */
+export interface ReachedWait {
+  readonly wakeAt: number;
+  readonly over: boolean;
+}
+
+export interface RetryNote {
+  readonly key: string;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly message: string;
+  readonly delayMs: number;
+}
+
+export interface WalkJournal {
+  open(): Promise<Opening>;
+  /** All that has settled, in the order of the stream, with what is due recorded as over; `undefined`: unknown order. */
+  settlements(): Promise<readonly Settlement[] | undefined>;
+  /** Throws `PayloadError` for an output that cannot be carried. */
+  settle(entry: StepEntry): Settling;
+  readStep(key: string): Promise<StepEntry | undefined>;
+  claimAttempt(key: string, holder: string, leaseMs: number): Promise<number>;
+  releaseAttempt(key: string, holder: string): Promise<void>;
+  reachSleep(
+    key: string,
+    wakeAt: number,
+    correlationId: string | undefined,
+    kind: "sleep" | "hookTimeout",
+    /** Called just before what may end the wait is proposed: the moment its result gets its place in the order. */
+    proposing: () => void,
+  ): Promise<ReachedWait>;
+  claimHook(key: string, token: string): Promise<HookRecord>;
+  closeHook(key: string): Promise<boolean>;
+  noteRetry(note: RetryNote): void;
+  /** Ends the run if it is running still; answers whether this call did. */
+  finish(status: RunStatus, patch: { output?: unknown; error?: { message: string } }): Promise<boolean>;
+  /** Answers when everything the walk recorded is in the store. */
+  drain(): Promise<unknown>;
+  /** The body waits for this / has its answer: what the staleness of the walk is judged by. */
+  asked(what: Settlement): void;
+  answered(what: Settlement): void;
+  /** Has the stream overtaken this walk? Always `false` where that cannot be told. */
+  readonly stale: boolean;
+  whenStale(listener: () => void): void;
+  close(): void;
+}
+
+/** The contract, called plainly. */
+export const plainWalkJournal = (store: JournalStore, runId: string, clock: () => number): WalkJournal => ({
+  async open() {
+    const [record, steps, sleeps, moved] = await Promise.all([
+      store.getRun(runId),
+      store.readSteps(runId),
+      store.readSleeps(runId),
+      store.setStatus(runId, "running", undefined, ["pending", "running"]),
+    ]);
+    return { record, steps, sleeps, moved };
+  },
+  settlements: async () => store.settlements?.(runId),
+  settle: (entry) => ({ recorded: store.appendStep(runId, entry) }),
+  readStep: (key) => store.readStep(runId, key),
+  claimAttempt: (key, holder, leaseMs) => store.claimAttempt(runId, key, holder, leaseMs),
+  releaseAttempt: (key, holder) => store.releaseAttempt(runId, key, holder),
+  async reachSleep(key, wakeAt, correlationId, kind, proposing) {
+    const record = await store.claimSleep(runId, key, wakeAt, correlationId, kind);
+    const over = record.woken || record.wakeAt <= clock();
+    if (over) proposing();
+    if (over && !record.woken) await store.settlements?.(runId);
+    return { wakeAt: record.wakeAt, over };
+  },
+  claimHook: (key, token) => store.claimHook(runId, key, token),
+  closeHook: (key) => store.closeHook(runId, key),
+  noteRetry: () => {},
+  finish: (status, patch) => store.setStatus(runId, status, patch, ["running"]),
+  drain: async () => {},
+  asked: () => {},
+  answered: () => {},
+  stale: false,
+  whenStale: () => {},
+  close: () => {},
+});

@@ -1,0 +1,181 @@
+/**
+ * A walk: one replay of a body from the top, until it returns, throws, or has nothing left to do but wait.
+ *
+ * Here: what is in flight, what is parked, what went wrong, and how the walk ends. Not here: what the body may ask (context.ts), one
+ * step's tries (attempt.ts), the order of results (releases.ts), what the end does to the run (workflow-engine.ts).
+ *
+ * Invariants:
+ * - W1 A walk suspends only when a wait is parked, nothing is in flight, and every result has been handed over.
+ * - W2 A store failure or a refusal decides the outcome, whatever the body makes of it (law L9).
+ * - W3 A walk that the stream has overtaken hands nothing more to the body; it ends when what is in flight has come to rest.
+ */
+import { randomUUID } from "node:crypto";
+import { StoreError } from "../../events/store-error.ts";
+import type { RunStatus } from "../../projections/run-state.ts";
+import { JournalConflictError } from "../journal-conflict-error.ts";
+import { Refusal, tooLargeMessage } from "../refusals.ts";
+import { RejectionError } from "../rejection-error.ts";
+import { messageOf } from "../step-errors.ts";
+import { Releases } from "./releases.ts";
+import type { WalkJournal } from "./walk-journal.ts";
+
+export type WalkOutcome =
+  | { readonly kind: "completed"; readonly output: unknown }
+  | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "suspended"; readonly wakeAt: number | undefined }
+  /** The stream has overtaken the walk: walk again. */
+  | { readonly kind: "superseded" };
+
+type Ended = "suspended" | "superseded";
+
+export class Walk {
+  readonly runId: string;
+  /** Whose charges this walk takes. */
+  readonly holder = randomUUID();
+  readonly journal: WalkJournal;
+  readonly signal: AbortSignal;
+  readonly releases: Releases;
+  /** What a parked wait answers: never. One per walk, so that it goes with the walk. */
+  readonly forever = new Promise<never>(() => {});
+  readonly #ended: Promise<Ended>;
+  #end: (how: Ended) => void = () => {};
+  #inFlight = 0;
+  #parked = 0;
+  #wakeAt: number | undefined;
+  #frozen = false;
+  #failure: { readonly error: unknown } | undefined;
+  #refusal: Refusal | undefined;
+  #whenQuiet: (() => void)[] = [];
+
+  constructor(runId: string, journal: WalkJournal, signal: AbortSignal) {
+    this.runId = runId;
+    this.signal = signal;
+    this.journal = watched(journal, (error) => this.#note(error));
+    this.releases = new Releases(() => this.#look());
+    this.#ended = new Promise((end) => {
+      this.#end = end;
+    });
+    journal.whenStale(() => this.#freeze());
+    if (journal.stale) this.#freeze();
+  }
+
+  /** Runs `body` to the walk's end. Rejects with a store failure, or with the reason of an abort that ended the body. */
+  async run(body: () => unknown): Promise<WalkOutcome> {
+    this.releases.begin();
+    const returned = Promise.resolve()
+      .then(body)
+      .then(
+        (output) => ({ ok: true as const, output }),
+        (error: unknown) => ({ ok: false as const, error }),
+      );
+    const end = await Promise.race([returned, this.#ended]);
+    if (typeof end === "object" && !end.ok && this.signal.aborted && end.error === this.signal.reason)
+      throw end.error;
+    if (this.#failure !== undefined) throw this.#failure.error;
+    if (this.#refusal !== undefined) return { kind: "failed", message: this.#refusal.message };
+    if (this.#frozen || end === "superseded") {
+      await this.quiet();
+      return { kind: "superseded" };
+    }
+    if (end === "suspended") {
+      await this.journal.drain();
+      if (this.#failure !== undefined) throw (this.#failure as { error: unknown }).error;
+      return { kind: "suspended", wakeAt: this.#wakeAt };
+    }
+    return end.ok
+      ? { kind: "completed", output: end.output }
+      : { kind: "failed", message: messageOf(end.error) };
+  }
+
+  /** Answers when nothing of this walk is in flight any more. */
+  quiet(): Promise<void> {
+    return this.#inFlight === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenQuiet.push(resolve));
+  }
+
+  /** Counts `work` as in flight until it settles. */
+  hold<T>(work: () => Promise<T>): Promise<T> {
+    this.#inFlight += 1;
+    const rest = (): void => {
+      this.#inFlight -= 1;
+      if (this.#inFlight === 0) for (const resolve of this.#whenQuiet.splice(0)) resolve();
+      this.#look();
+    };
+    const held = work();
+    held.then(rest, rest);
+    return held;
+  }
+
+  /** A wait that is not over: the walk may end on it. */
+  park(wakeAt: number | undefined): void {
+    this.#parked += 1;
+    if (wakeAt !== undefined) this.#wakeAt = Math.min(wakeAt, this.#wakeAt ?? wakeAt);
+  }
+
+  /** Records the end of the run, after everything the body saw; answers whether this call ended it. */
+  finish(status: RunStatus, patch: { output?: unknown; error?: { message: string } }): Promise<boolean> {
+    return this.journal.finish(status, patch);
+  }
+
+  /** Remembers the refusal, and throws it into the body. */
+  refuse(refusal: Refusal): never {
+    this.#refusal ??= refusal;
+    throw refusal;
+  }
+
+  #note(error: unknown): void {
+    if (JournalConflictError.is(error)) return;
+    if (RejectionError.is(error, "Superseded") || RejectionError.is(error, "RunSettled"))
+      return this.#freeze();
+    if (StoreError.is(error) && error.error._tag === "TooLarge") {
+      this.#refusal ??= new Refusal("too-large", tooLargeMessage(this.runId, error));
+      return;
+    }
+    this.#failure ??= { error };
+  }
+
+  #freeze(): void {
+    this.#frozen = true;
+    this.releases.freeze();
+    this.#look();
+  }
+
+  /** Is there nothing left to do? Decided one tick later, when what this turn set off has been asked for. */
+  #look(): void {
+    if (!this.#mayEnd()) return;
+    process.nextTick(() => {
+      if (this.#mayEnd()) this.#end(this.#frozen ? "superseded" : "suspended");
+    });
+  }
+
+  #mayEnd(): boolean {
+    if (this.#inFlight > 0) return false;
+    return this.#frozen || (this.#parked > 0 && this.releases.idle);
+  }
+}
+
+/** The journal, with every failure of a call made known to the walk as well as to the caller. */
+const watched = (journal: WalkJournal, note: (error: unknown) => void): WalkJournal => {
+  const watch = <T>(promise: Promise<T>): Promise<T> => {
+    promise.catch(note);
+    return promise;
+  };
+  const call =
+    <A extends unknown[], R>(method: (...args: A) => Promise<R>) =>
+    (...args: A): Promise<R> =>
+      watch(method(...args));
+  return {
+    ...journal,
+    settle: (entry) => {
+      const settling = journal.settle(entry);
+      watch(settling.recorded);
+      return settling;
+    },
+    readStep: call(journal.readStep),
+    claimAttempt: call(journal.claimAttempt),
+    releaseAttempt: call(journal.releaseAttempt),
+    reachSleep: call(journal.reachSleep),
+    claimHook: call(journal.claimHook),
+    closeHook: call(journal.closeHook),
+    drain: call(journal.drain),
+  };
+};
