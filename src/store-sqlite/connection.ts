@@ -51,13 +51,17 @@ export class Connection {
     return this.#statements.get(text) ?? this.#prepare(text, true);
   }
 
-  /** Undoes what is open, and drops the connection if `cause` says that it cannot be trusted. */
-  recover(cause: unknown): void {
+  /** Ends the transaction that is open, if SQLite has not done so itself. */
+  rollBack(): void {
     try {
       if (this.#db?.isTransaction) this.#db.exec("ROLLBACK");
     } catch {
       this.#drop();
     }
+  }
+
+  /** Drops the connection if `cause` says that it cannot be trusted. */
+  distrust(cause: unknown): void {
     if (isFailedSync(cause)) this.#unsyncedTail = true;
     if (isDiskTrouble(cause)) this.#drop();
   }

@@ -85,10 +85,15 @@ export class Reader {
   }
 
   /** The next stretch of the log behind `after`. */
-  page(after: number, filter: EventFilter | undefined, max: number = PAGE_ROWS): Page {
+  page(
+    after: number,
+    filter: EventFilter | undefined,
+    max: number = PAGE_ROWS,
+    span: number = PAGE_SPAN,
+  ): Page {
     return this.#guarded(() => {
       const head = this.head();
-      const end = Math.min(head, after + PAGE_SPAN);
+      const end = Math.min(head, after + span);
       const want = Math.min(max, PAGE_ROWS);
       const { events, whole } = this.#page(
         this.#connection.rows(this.#selectAll(filter)).iterate(after, end, ...prefixRange(filter), want),
@@ -101,6 +106,30 @@ export class Reader {
         lookedTo: Math.max(after, lookedTo),
         atEnd: lookedTo >= head,
       };
+    });
+  }
+
+  /** The first matching event behind `after`, in a bounded stretch of the log: its place, and as far as was looked before it. */
+  firstMatch(
+    after: number,
+    filter: EventFilter,
+  ): { readonly place: number | undefined; readonly lookedTo: number } {
+    const { events, lookedTo } = this.page(after, filter, 1);
+    const place = events[0] === undefined ? undefined : placeOf(events[0].position);
+    return { place, lookedTo: place === undefined ? lookedTo : place - 1 };
+  }
+
+  /** The event at a place where there is one. */
+  at(place: number): RecordedEvent {
+    return this.#guarded(() => {
+      const row = this.#connection
+        .rows(`SELECT ${EVENT_COLUMNS} FROM events WHERE position = ?`)
+        .get(place) as unknown;
+      if (row === undefined) {
+        const what = `is damaged: a delivery is about the event at position ${place}, which is not there; restore it from a copy`;
+        throw storeError(corrupt(this.#connection.path, what));
+      }
+      return this.#recorded(row as EventRow);
     });
   }
 
@@ -139,7 +168,7 @@ export class Reader {
     try {
       return work();
     } catch (cause) {
-      this.#connection.recover(cause);
+      this.#connection.distrust(cause);
       throw storeErrorOf(cause, this.#connection.path);
     }
   }

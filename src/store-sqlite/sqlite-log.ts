@@ -81,7 +81,7 @@ export class SqliteLog implements EventLog {
       ride: (transaction: Transaction) => this.#desk.ride(transaction),
       committed: (transaction: Transaction) => {
         this.#feed.committed(transaction);
-        this.#desk.committed();
+        this.#desk.committed(transaction);
       },
       rolledBack: (trouble: Parameters<GroupDesk["rolledBack"]>[0]) => this.#desk.rolledBack(trouble),
     };
@@ -159,7 +159,7 @@ export class SqliteLog implements EventLog {
       this.#dataVersion = version;
     } catch (cause) {
       // Whoever reads next meets the same trouble, and says so to those who listen.
-      this.#connection.recover(cause);
+      this.#connection.distrust(cause);
     }
     if (foreign) this.#feed.lookAgain();
     this.#desk.tick(foreign);

@@ -9,3 +9,5 @@ export const stopEvery: (timer: NodeJS.Timeout | undefined) => void = clearInter
 export const elapsed: () => number = performance.now.bind(performance);
 
 export const turn = (): Promise<void> => new Promise((resolve) => nextTurn(resolve));
+
+export const realNow: () => number = Date.now;

@@ -224,7 +224,8 @@ export class Writer {
 
   #fail(batch: readonly Pending[], cause: unknown, committing: boolean): void {
     this.#busySince = undefined;
-    this.#connection.recover(cause);
+    this.#connection.rollBack();
+    this.#connection.distrust(cause);
     this.#names.forget();
     this.#dataVersion = -1;
     this.#sync = undefined;
