@@ -3,7 +3,8 @@
  * appends (or an idle turn) pay for; what a transaction decided becomes true in memory when it is committed, or is undone.
  *
  * - G1 Log order: an event is looked at once the ones before it were, and a stream's later event waits behind its earlier ones.
- * - G2 A stream with unacked deliveries stays with its consumer, be it of this process or of another.
+ * - G2 A stream with unacked deliveries stays with its consumer, be it of this process or of another. Among the consumers of
+ *   this process it stays beyond that, as long as it is remembered ({@link REMEMBERED_STREAMS}).
  * - G3 Nobody is given what he has no room for; then the scan stops, and the backlog is the log itself.
  * - G4 What happens to a group never fails an append.
  */
@@ -22,6 +23,7 @@ const SCAN_SPAN = 4_096;
 const SCAN_LAG = 2_000;
 /** So many deliveries may wait for a consumer that has no room; then the scan waits too. */
 const MAX_WAITING = 4_096;
+const REMEMBERED_STREAMS = 16_384;
 
 interface Charge {
   readonly consumer: Consumer;
@@ -38,6 +40,8 @@ export class Group {
   #departing: Consumer[] = [];
   /** Who of this process has unacked deliveries of a stream. */
   readonly #charges = new Map<number, Charge>();
+  /** Who of this process had a stream last. */
+  readonly #homes = new Map<number, Consumer>();
   #id: number | undefined;
   #wanted: { readonly filter: EventFilter | undefined } | undefined;
   #filter: EventFilter = {};
@@ -336,7 +340,7 @@ export class Group {
       owner = this.#tables.ownerOf(id, stream);
       for (const it of this.#consumers) if (it.id === owner) consumer = it;
     }
-    if (owner === undefined) consumer = this.#roomiest();
+    if (owner === undefined) consumer = this.#homeOf(stream) ?? this.#roomiest();
     if (consumer === undefined && owner === undefined) return false;
     if (consumer !== undefined && consumer.room > 0) {
       this.#tables.add(id, stream, place, consumer.id!, false);
@@ -365,6 +369,14 @@ export class Group {
     const charge = this.#charges.get(held.stream);
     if (charge === undefined) this.#charges.set(held.stream, { consumer, count: 1 });
     else charge.count += 1;
+    if (this.#homes.get(held.stream) === consumer) return;
+    this.#homes.set(held.stream, consumer);
+    if (this.#homes.size > REMEMBERED_STREAMS) this.#homes.delete(this.#homes.keys().next().value!);
+  }
+
+  #homeOf(stream: number): Consumer | undefined {
+    const home = this.#homes.get(stream);
+    return home !== undefined && this.#consumers.has(home) ? home : undefined;
   }
 
   #discharge(stream: number): void {
