@@ -4,7 +4,7 @@
  * Not here: SQL, the log, and anything a decision is taken on (that is run-state).
  *
  * Invariants:
- * - I1 An event at or below the row's revision changes nothing: deliveries may repeat.
+ * - I1 Each event is folded once: the writer leaves out those at or below the row's revision, as deliveries may repeat.
  * - I2 Only open waits and hooks are kept; a run that is over, or cannot be read, has none.
  * - I3 A key is recorded once by the write side, so an ended wait leaves nothing behind.
  * - I4 An event that cannot be decoded marks its run, with the reason, and nothing else. The run's status is still followed.
@@ -91,7 +91,6 @@ export const foldIntoIndex = (
   recorded: RecordedEvent,
   decoded: RunEvent | { readonly unreadable: string },
 ): void => {
-  if (recorded.revision <= run.revision) return;
   const first = run.revision === -1;
   run.revision = recorded.revision;
   run.position = recorded.position;

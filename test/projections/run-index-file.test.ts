@@ -77,6 +77,73 @@ describe("an index file", () => {
     await Promise.all([one.close(), two.close()]);
   });
 
+  it("C1 a step that another process has gone past does not move the checkpoint back", async () => {
+    const [log, path] = [await logOf("a", "b"), temporaryPath()];
+    const fast = openRunIndex(log, { path });
+    let overtaken = false;
+    const slow = openRunIndex(
+      {
+        ...log,
+        async *readAll(options) {
+          yield* log.readAll(options);
+          if (options?.filter === undefined || overtaken) return;
+          overtaken = true;
+          await put(log, "c", created());
+          await fast.catchUp();
+        },
+      },
+      { path },
+    );
+    await slow.catchUp();
+    expect(overtaken).toBe(true);
+    expect((await slow.lag()).checkpoint).toBe(await log.head());
+    expect(await slow.count({}, { catchUp: false })).toBe(3);
+    await Promise.all([fast.close(), slow.close()]);
+  });
+
+  it("C1 a step whose ground another process has cleared begins again", async () => {
+    const [log, path] = [await logOf("a", "b"), temporaryPath()];
+    let cleared = false;
+    const index = openRunIndex(
+      {
+        ...log,
+        async *readAll(options) {
+          yield* log.readAll(options);
+          if (options?.after === undefined || cleared) return;
+          cleared = true;
+          const other = new DatabaseSync(path);
+          for (const table of ["meta", "workflows", "counts", "runs", "waits", "hooks"])
+            other.exec(`DELETE FROM ${table}`);
+          other.close();
+        },
+      },
+      { path },
+    );
+    await index.catchUp();
+    await put(log, "c", created());
+    await index.catchUp();
+    expect(cleared).toBe(true);
+    expect((await index.list({}, { catchUp: false })).runs.map(({ runId }) => runId).sort()).toEqual([
+      "a",
+      "b",
+      "c",
+    ]);
+    await index.close();
+  });
+
+  it("of another version is not filled by a process that had it open before", async () => {
+    const [log, path] = [await logOf("a"), temporaryPath()];
+    const index = openRunIndex(log, { path });
+    await index.catchUp();
+    const newer = new DatabaseSync(path);
+    newer.exec("PRAGMA user_version = 999");
+    newer.close();
+    await put(log, "b", created());
+    const refused = await index.list().catch((error: unknown) => error);
+    expect(StoreError.is(refused) && refused.message).toMatch(/version/);
+    await index.close();
+  });
+
   it("C3 made from another log is filled anew", async () => {
     const path = temporaryPath();
     expect(await idsIn(await logOf("a", "b", "c"), path)).toEqual(["a", "b", "c"]);

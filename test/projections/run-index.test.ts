@@ -419,15 +419,29 @@ describe("catching up", () => {
     expect(reads.length).toBe(before);
   });
 
-  it("C4 callers that come during a catch-up see what was appended before they came", async () => {
-    const { log, index } = scene();
+  it("C4 a caller that comes when a catch-up has already seen the log's end waits for the next one, with all others", async () => {
+    const log = createMemoryLog();
+    let heads = 0;
+    const gate = Promise.withResolvers<void>();
+    const slow: EventLog = {
+      ...log,
+      head: async () => {
+        const head = await log.head();
+        if (heads++ === 0) await gate.promise;
+        return head;
+      },
+    };
+    const index = openRunIndex(slow);
+    onTestFinished(() => index.close());
     await put(log, "a", created("orders", 1));
     const first = index.list();
-    const second = put(log, "b", created("orders", 2)).then(() => index.list());
-    const third = second.then(() => index.list());
-    expect(ids(await first)).toContain("a");
-    expect(ids(await second)).toEqual(["b", "a"]);
-    expect(ids(await third)).toEqual(["b", "a"]);
+    while (heads === 0) await Promise.resolve();
+    await put(log, "b", created("orders", 2));
+    const later = [index.list(), index.list(), index.list()];
+    gate.resolve();
+    expect(ids(await first)).toEqual(["a"]);
+    for (const page of await Promise.all(later)) expect(ids(page)).toEqual(["b", "a"]);
+    expect(heads).toBe(2);
   });
 
   it("reached answers once a position is indexed, and rejects for one the log does not show", async () => {
