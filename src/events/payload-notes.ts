@@ -36,18 +36,6 @@ const FITS = new Map<string, (json: unknown) => boolean>([
   ["custom null-prototype", (json) => isRecord(json) || isEntries(json)],
 ]);
 
-/** The keys of a note's path: separated by dots; a dot or a backslash within a key is written after a backslash. */
-const keysOf = (path: string): string[] => {
-  if (!path.includes("\\")) return path.split(".");
-  const keys = [""];
-  for (let i = 0; i < path.length; i++) {
-    const unit = path.charAt(i);
-    if (unit === ".") keys.push("");
-    else keys[keys.length - 1] += unit === "\\" ? path.charAt(++i) : unit;
-  }
-  return keys;
-};
-
 const childOf = (json: Json | undefined, key: string): Json | undefined => {
   if (Array.isArray(json))
     return /^(0|[1-9]\d*)$/.test(key) ? (json[Number(key)] as Json | undefined) : undefined;
@@ -65,7 +53,8 @@ const checkTree = (json: Json, tree: unknown, root: string, at: readonly PathPar
   if (children !== undefined) {
     if (!isRecord(children)) throw misfit(root, at);
     for (const [path, child] of Object.entries(children)) {
-      const keys = keysOf(path);
+      if (path.includes("\\")) throw misfit(root, [...at, path]);
+      const keys = path.split(".");
       let found: Json | undefined = json;
       for (const key of keys) found = childOf(found, key);
       if (found === undefined) throw misfit(root, [...at, ...keys]);

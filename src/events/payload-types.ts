@@ -5,6 +5,7 @@
  */
 import { SuperJSON } from "superjson";
 import { type ErrorFields, ErrorSnapshot, restoreError } from "./payload-errors.ts";
+import { ESCAPED_KEY } from "./payload-walk.ts";
 
 const superjson = new SuperJSON();
 
@@ -42,15 +43,20 @@ superjson.registerCustom<ErrorSnapshot, never>(
   "Error",
 );
 
-const hasAwkwardKey = (value: object): boolean =>
-  Object.hasOwn(value, "__proto__") ||
-  Object.hasOwn(value, "constructor") ||
-  Object.hasOwn(value, "prototype");
+/** Keys that superjson refuses, those that must not be written as keys, and those with a dot, which its paths would escape. */
+const isAwkward = (key: string): boolean =>
+  key === "__proto__" ||
+  key === "constructor" ||
+  key === "prototype" ||
+  key.includes(".") ||
+  ESCAPED_KEY.test(key);
+
+const hasAwkwardKey = (value: object): boolean => Object.keys(value).some(isAwkward);
 
 const prototypeOf = (value: unknown): unknown =>
   typeof value === "object" && value !== null ? Object.getPrototypeOf(value) : undefined;
 
-/** Keys that superjson refuses are carried as entries. */
+/** Awkward keys are carried as the text of entries. */
 superjson.registerCustom<object, never>(
   {
     isApplicable: (value): value is object =>

@@ -4,6 +4,8 @@
  * Plain JSON values are stored plain, so that people, `jq` and other languages read them. Date, Map, Set, BigInt, undefined, NaN,
  * the infinities, -0, Uint8Array, URL, RegExp, objects without a prototype and JavaScript's own Errors are stored as JSON with type
  * notes beside it.
+ * An object with a key that JSON writes with an escape (a quote, a backslash, a control character, a lone surrogate) is stored as its
+ * entries, also with a note.
  * - C1 What is decoded equals what was encoded, types included, or it is refused at once with the path. Three things are not part of
  *   a value: a Buffer comes back as the Uint8Array it is, an Error without its stack, and a reference that occurs twice as two copies.
  * - C2 Decoding answers a fresh value each time: nobody reaches the log's state through it.
