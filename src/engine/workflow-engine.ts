@@ -47,6 +47,11 @@ export interface WorkflowEngineOptions {
   readonly newRunId?: (() => string) | undefined;
   /** Step bodies at once, over all runs. Default 16, or `RUNSTREAM_STEP_CONCURRENCY`. */
   readonly stepConcurrency?: number | undefined;
+  /**
+   * What becomes of a run whose workflow is not declared here: it is failed, saying so (default), or left for a worker that declares it,
+   * by rejecting the delivery.
+   */
+  readonly undeclared?: "fail" | "leave" | undefined;
   readonly logger?: Logger | undefined;
   /** Epoch milliseconds. Default: `Date.now` as it is at the call. */
   readonly clock?: (() => number) | undefined;
@@ -61,6 +66,8 @@ export interface WorkflowEngine {
   listRuns(workflow: string, limit: number): Promise<RunRecord[]>;
   /** Ends the run unless it is over; answers whether this call did. Walks of it in this process are aborted. */
   cancel(runId: string): Promise<boolean>;
+  /** Aborts the walks of a run in this process: for whoever ended it without {@link cancel}. */
+  abortWalks(runId: string): void;
   /** Cuts waits short (see `JournalStore.wakeSleeps`); answers how many. */
   wakeUp(runId: string, correlationIds?: readonly string[]): Promise<number>;
   /** Answers the hook that holds `token`; `false` when nobody waits for it. */
@@ -135,10 +142,8 @@ export const createWorkflowEngine = (options: WorkflowEngineOptions): WorkflowEn
       if (isTerminal(record.status)) return record.status;
       const def = declared(record.workflow);
       if (def === undefined) {
-        return await abandon(
-          record,
-          `Workflow ${JSON.stringify(record.workflow)} is no longer declared, so run ${JSON.stringify(runId)} cannot go on. Deploy it again under that name, or start the work under another one.`,
-        );
+        if (options.undeclared === "leave") throw new UndeclaredWorkflowError(record);
+        return await abandon(record, new UndeclaredWorkflowError(record).message);
       }
       if (!isPlainRecord(record.input)) {
         return await abandon(
@@ -297,6 +302,12 @@ export const createWorkflowEngine = (options: WorkflowEngineOptions): WorkflowEn
   const statusOf = async (runId: string): Promise<RunStatus | undefined> =>
     (await journal.getRun(runId))?.status;
 
+  const abortWalks = (runId: string): void => {
+    for (const controller of walking.get(runId) ?? []) {
+      controller.abort(new DOMException(`Run ${JSON.stringify(runId)} was cancelled.`, "AbortError"));
+    }
+  };
+
   const enter = (runId: string, controller: AbortController): (() => void) => {
     const controllers = walking.get(runId) ?? new Set();
     walking.set(runId, controllers.add(controller));
@@ -314,13 +325,10 @@ export const createWorkflowEngine = (options: WorkflowEngineOptions): WorkflowEn
       (await journal.listRuns(workflow, limit)).map((record) => forReaders(record) as RunRecord),
     async cancel(runId) {
       const moved = await journal.setStatus(runId, "cancelled", undefined, RUNNABLE);
-      if (moved) {
-        for (const controller of walking.get(runId) ?? []) {
-          controller.abort(new DOMException(`Run ${JSON.stringify(runId)} was cancelled.`, "AbortError"));
-        }
-      }
+      if (moved) abortWalks(runId);
       return moved;
     },
+    abortWalks,
     async wakeUp(runId, correlationIds) {
       const woken = await journal.wakeSleeps(runId, correlationIds);
       if (woken > 0) dispatchDetached(runId);
@@ -339,6 +347,17 @@ export const createWorkflowEngine = (options: WorkflowEngineOptions): WorkflowEn
     },
   };
 };
+
+class UndeclaredWorkflowError extends Error {
+  override readonly name = "UndeclaredWorkflowError";
+
+  constructor({ runId, workflow }: RunRecord) {
+    super(
+      `Workflow ${JSON.stringify(workflow)} is no longer declared, so run ${JSON.stringify(runId)} cannot go on. ` +
+        "Deploy it again under that name, or start the work under another one.",
+    );
+  }
+}
 
 /** A record whose `output` is there only when it completed, and whose `error` only when it failed. */
 const forReaders = (record: RunRecord | undefined): RunRecord | undefined => {

@@ -1,0 +1,135 @@
+/**
+ * Runstream on one machine: a log, its run index, the engine and, when asked to work, the delivery pipeline and the timers, put together.
+ *
+ * This is a composition root: it decides nothing itself. `openRunstream` alone reads and writes runs; `work` makes the process a worker.
+ */
+import { startDeliveries } from "../engine/deliveries.ts";
+import { createJournal } from "../engine/journal/create-journal.ts";
+import { type Logger, silentLogger } from "../engine/logger.ts";
+import { createMemoryStreams } from "../engine/progress-streams.ts";
+import { startTimers } from "../engine/timers.ts";
+import type { AnyWorkflowDef } from "../engine/workflow.ts";
+import { createWorkflowEngine } from "../engine/workflow-engine.ts";
+import type { EventLog } from "../events/event-log.ts";
+import { openRunIndex, type RunIndex } from "../projections/run-index.ts";
+import { openSqliteLog } from "../store-sqlite/index.ts";
+import { createClient, type RunstreamClient } from "./client.ts";
+import { keepAlive } from "./keep-alive.ts";
+
+export interface RunstreamOptions {
+  /** A file (made when it does not exist), `":memory:"`, or any EventLog, which is then closed by its owner and not by `stop`. */
+  readonly store: string | EventLog;
+  /** The workflows this process knows, by the key that identifies them. Needed to start and to work, not to read. */
+  readonly workflows?: Readonly<Record<string, AnyWorkflowDef>>;
+  /** The run index's file. Default: `<store>-index` beside a store file, else in memory. It may be deleted at any time. */
+  readonly index?: string;
+  /** `"full"` (default): an acknowledged fact is on the disk. `"normal"`: a power cut may lose the last moments. Files only. */
+  readonly durability?: "full" | "normal";
+  /** The group of workers that share the runs. All of them must declare the same workflows. Default `"runstream"`. */
+  readonly group?: string;
+  /** Walks at once in this worker. Default 256. */
+  readonly concurrency?: number;
+  /** Step bodies at once in this worker. Default 16, or `RUNSTREAM_STEP_CONCURRENCY`. */
+  readonly stepConcurrency?: number;
+  readonly logger?: Logger;
+  /** Epoch milliseconds. Default: `Date.now` as it is at the call. */
+  readonly clock?: () => number;
+}
+
+export interface Runstream extends RunstreamClient {
+  readonly log: EventLog;
+  readonly index: RunIndex;
+  /**
+   * Makes this process a worker: it walks the runs it gets a share of and wakes the sleeping ones. It keeps the process alive until
+   * `stop`. Idempotent.
+   */
+  work(): void;
+  /** Walks under way in this process. */
+  readonly walking: number;
+  /**
+   * Drains and closes: no further walk begins, walks under way get `graceMs` (default 5,000) to end, and what is left goes to other
+   * workers. Idempotent.
+   */
+  stop(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+const DEFAULT_GRACE_MS = 5_000;
+const DEFAULT_CONCURRENCY = 256;
+
+/** Throws `StoreError` where the store cannot be opened. */
+export const openRunstream = (options: RunstreamOptions): Runstream => {
+  const { workflows = {}, group = "runstream", logger = silentLogger, clock = () => Date.now() } = options;
+  const log = openLog(options);
+  const index = openRunIndex(log, { path: indexPath(options), clock });
+  const journal = createJournal(log, { index: () => index, clock });
+  const engine = createWorkflowEngine({
+    workflows,
+    journal,
+    streams: createMemoryStreams(),
+    // Facts in the log cause the deliveries, here and in other processes: nobody has to ask for one.
+    dispatch: () => {},
+    stepConcurrency: options.stepConcurrency,
+    undeclared: "leave",
+    logger,
+    clock,
+  });
+  const client = createClient({ log, index, journal, engine, workflows, clock });
+
+  let working: { stop(graceMs: number): Promise<void>; readonly walking: number } | undefined;
+  let stopping: Promise<void> | undefined;
+
+  const close = async (graceMs: number): Promise<void> => {
+    await working?.stop(graceMs);
+    client.close();
+    await index.close();
+    if (typeof options.store === "string") await log.close();
+  };
+
+  return {
+    ...client,
+    log,
+    index,
+    work() {
+      if (working !== undefined || stopping !== undefined) return;
+      const timers = startTimers({ log, index, sessions: journal.sessions, clock, logger });
+      const deliveries = startDeliveries({
+        log,
+        group,
+        execute: engine.execute,
+        concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
+        logger,
+      });
+      const alive = keepAlive();
+      working = {
+        async stop(graceMs) {
+          await timers.stop();
+          await deliveries.stop(graceMs);
+          alive.end();
+        },
+        get walking() {
+          return deliveries.walking;
+        },
+      };
+    },
+    get walking() {
+      return working?.walking ?? 0;
+    },
+    stop({ graceMs = DEFAULT_GRACE_MS } = {}) {
+      stopping ??= close(graceMs);
+      return stopping;
+    },
+  };
+};
+
+const openLog = ({ store, durability, clock }: RunstreamOptions): EventLog =>
+  typeof store === "string"
+    ? openSqliteLog(store, {
+        ...(durability !== undefined && { durability }),
+        ...(clock !== undefined && { clock }),
+      })
+    : store;
+
+const indexPath = ({ store, index }: RunstreamOptions): string => {
+  if (index !== undefined) return index;
+  return typeof store === "string" && store !== ":memory:" ? `${store}-index` : ":memory:";
+};

@@ -1,0 +1,64 @@
+/** The public face of Runstream: declaring workflows, running them durably on one machine, and asking about runs. */
+export type {
+  RunOutcome,
+  RunSnapshot,
+  RunstreamClient,
+  StartOptions,
+} from "./embedded/client.ts";
+export {
+  createInProcessWorkflowEngine,
+  type InProcessEngine,
+  type InProcessEngineOptions,
+} from "./embedded/in-process-engine.ts";
+export { createMemoryJournal } from "./embedded/memory-journal.ts";
+export { RequestError, type RequestReason } from "./embedded/request-error.ts";
+export { openRunstream, type Runstream, type RunstreamOptions } from "./embedded/runstream.ts";
+export { InvalidArgumentError } from "./engine/deadline.ts";
+export { createJournal, type JournalOptions, type LogJournal } from "./engine/journal/create-journal.ts";
+export { JournalConflictError } from "./engine/journal-conflict-error.ts";
+export type {
+  HookRecord,
+  JournalStore,
+  ResumableRun,
+  RunRecord,
+  RunStatus,
+  Settlement,
+  SleepEntry,
+  SleepRecord,
+  StepEntry,
+} from "./engine/journal-store.ts";
+export { consoleLogger, type Logger, silentLogger } from "./engine/logger.ts";
+export { createMemoryStreams, type ProgressStreams } from "./engine/progress-streams.ts";
+export { Refusal, type RefusalKind } from "./engine/refusals.ts";
+export { RejectionError, type RejectionReason } from "./engine/rejection-error.ts";
+export { stepInfo, stepSignal } from "./engine/step-context.ts";
+export {
+  DEFAULT_RETRY_DELAY_MS,
+  FatalError,
+  RetryableError,
+  throwFatalStepError,
+  toStepError,
+} from "./engine/step-errors.ts";
+export { stepFetchOrFail } from "./engine/step-fetch.ts";
+export {
+  type SleepOptions,
+  type StepOptions,
+  type WaitForOptions,
+  type WorkflowContext,
+  type WorkflowDef,
+  workflow,
+} from "./engine/workflow.ts";
+export {
+  createWorkflowEngine,
+  type WorkflowEngine,
+  type WorkflowEngineOptions,
+} from "./engine/workflow-engine.ts";
+export type { RunEvent } from "./events/catalogue.ts";
+export { comparePositions, type EventLog, type Position, type RecordedEvent } from "./events/event-log.ts";
+export { PayloadError } from "./events/payload.ts";
+export { StoreError } from "./events/store-error.ts";
+export { type HistoryEntry, readHistory, stateAt } from "./projections/history.ts";
+export { openRunIndex, type RunIndex } from "./projections/run-index.ts";
+export { type RunReport, runReport } from "./projections/run-report.ts";
+export type { RunState } from "./projections/run-state.ts";
+export { type Timeline, timelineOf } from "./projections/timeline.ts";
