@@ -15,6 +15,7 @@ import { modelCases } from "./event-log-conformance-model.ts";
 import { readCases } from "./event-log-conformance-read.ts";
 import { redeliveryCases } from "./event-log-conformance-redelivery.ts";
 import { subscribeCases } from "./event-log-conformance-subscribe.ts";
+import { subscriberCases } from "./event-log-conformance-subscribers.ts";
 import { runnerOr, skipLoudly, type TestRunner } from "./test-runner.ts";
 
 /** A log to be examined. Each case asks for one of its own; they may all be over the same data. */
@@ -36,6 +37,7 @@ const FEATURES: readonly (readonly [string, (test: Test) => void])[] = [
   ["fidelity", fidelityCases],
   ["read", readCases],
   ["subscribe", subscribeCases],
+  ["subscribers", subscriberCases],
   ["consume", consumeCases],
   ["redelivery", redeliveryCases],
   ["close", closeCases],
