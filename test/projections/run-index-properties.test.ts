@@ -100,7 +100,7 @@ const repeating = (log: EventLog, every: number): EventLog => ({
     for await (const event of log.readAll(options)) {
       yield event;
       recent.push(event);
-      if (++n % every === 0) yield* recent.splice(0);
+      if (++n % every === 0) yield* recent.splice(0).slice(0, Math.max(1, every - 1));
     }
   },
 });
@@ -160,8 +160,8 @@ it("caught up in any chunks, with repeats, shared and reopened, the rows are tho
             revision: state.revision,
           });
           const over = isTerminal(state.status);
-          const sleeps = over ? [] : [...state.sleeps].filter(([, sleep]) => sleep.over === undefined);
-          const hooks = over ? [] : [...state.hooks].filter(([, hook]) => hook.status === "open");
+          const sleeps = over ? [] : [...state.sleeps.entries()].filter(([, sleep]) => sleep.over === undefined);
+          const hooks = over ? [] : [...state.hooks.entries()].filter(([, hook]) => hook.status === "open");
           const wakeAt =
             sleeps.length === 0 ? undefined : Math.min(...sleeps.map(([, sleep]) => sleep.wakeAt));
           expect(owed.get(runId)).toEqual(
