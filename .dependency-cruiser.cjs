@@ -32,6 +32,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: "node_modules" },
+    parser: "swc",
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.json" },
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "types", "node"] },

@@ -1,0 +1,69 @@
+/**
+ * Is what `npm pack` yields a package? Packs it, has its shape and types judged (publint, attw), installs it into an empty project, and
+ * there type-checks and runs a durable workflow, and the command line, as a user would.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const project = join(import.meta.dirname, "..");
+const bin = (name: string): string => join(project, "node_modules", ".bin", name);
+
+const run = (folder: string, command: string, ...args: string[]): string => {
+  console.log(`$ ${[command.split("/").at(-1), ...args].join(" ")}`);
+  return execFileSync(command, args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+};
+
+const check = (what: string, holds: boolean): void => {
+  if (!holds) throw new Error(`The package fails: ${what}.`);
+  console.log(`ok: ${what}`);
+};
+
+const program = `
+import { openRunstream, workflow } from "runstream";
+import { runWorkflow } from "runstream/testing";
+import { createMemoryLog } from "runstream/store-memory";
+import { openSqliteLog } from "runstream/store-sqlite";
+
+export const double = workflow({
+  run: async (input: Record<string, unknown>, ctx) => ({ twice: await ctx.step("double", () => Number(input.n) * 2) }),
+});
+
+for (const store of [createMemoryLog(), openSqliteLog("runs.db")]) {
+  const runstream = openRunstream({ store, workflows: { double } });
+  runstream.work();
+  const outcome = await runstream.result<{ twice: number }>(await runstream.start(double, { n: 21 }), { timeoutMs: 10_000 });
+  if (outcome.status !== "completed" || outcome.output.twice !== 42) throw new Error(JSON.stringify(outcome));
+  await runstream.stop();
+  await store.close();
+}
+const tested = await runWorkflow(double, { n: 4 });
+console.log(tested.status, tested.output?.twice);
+`;
+
+const folder = mkdtempSync(join(tmpdir(), "runstream-package-"));
+try {
+  run(project, "npm", "pack", "--silent", "--pack-destination", folder);
+  const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
+  run(project, bin("publint"), "run", join(folder, tarball), "--strict");
+  run(project, bin("attw"), join(folder, tarball), "--profile", "esm-only");
+
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "newcomer", private: true, type: "module" }));
+  writeFileSync(join(folder, "main.ts"), program);
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({
+      compilerOptions: { module: "nodenext", target: "es2023", strict: true, noEmit: true, types: [] },
+      files: ["main.ts"],
+    }),
+  );
+  run(folder, "npm", "install", "--silent", "--prefer-offline", "--no-fund", "--no-audit", `./${tarball}`);
+  run(folder, bin("tsc"), "-p", "tsconfig.json");
+  check("types resolve in a strict project", true);
+  check("a workflow runs on both stores and in a test", run(folder, bin("node"), "main.ts").trim() === "completed 8");
+  const listed = run(folder, bin("node"), join(folder, "node_modules/.bin/runstream"), "ls", "--db", "runs.db", "--json");
+  check("the command line lists the run", listed.includes('"completed"'));
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
