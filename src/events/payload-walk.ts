@@ -4,7 +4,7 @@
  * It does not choose the stored form; it only says whether the snapshot is plain JSON.
  * - W1 The snapshot shares no mutable object with the value. A reference that occurs twice becomes two copies.
  * - W2 Nothing is left out or altered: what would not come back is refused, be it a hidden property or a hole in an array.
- * - W3 No code of the value's author runs: accessors are refused, not called.
+ * - W3 No code of the value's author runs: accessors are refused, not called (but in long arrays, see `LONG_ARRAY`).
  */
 import { isDeepStrictEqual, types } from "node:util";
 import { formatPath, type PathPart, PayloadError } from "./payload-error.ts";
@@ -32,9 +32,23 @@ export const setOwn = (target: object, key: string, value: unknown): void => {
   }
 };
 
-/** Own keys of an array that are no indices. Converting a long array's indices to text would cost more than all the rest. */
-const hasNamedProperties = (array: readonly unknown[]): boolean =>
-  array.length <= 64 ? keys(array).length > array.length : !isDeepStrictEqual(array, array.slice());
+/**
+ * In arrays longer than this only what is cheap for many elements is looked for: the element of an accessor is read like any other,
+ * and added properties that are not enumerable pass unseen. To make text of all indices would cost more than all the rest.
+ */
+const LONG_ARRAY = 64;
+
+const hasNamedProperties = (array: readonly unknown[], elements: readonly unknown[]): boolean =>
+  array.length <= LONG_ARRAY ? ownKeys(array).length > array.length + 1 : !isDeepStrictEqual(array, elements);
+
+/** A URL by its inner state, not only by its prototype, which survives being written as text. */
+const isStableUrl = (value: object): boolean => {
+  try {
+    return new URL((value as URL).href).href === (value as URL).href;
+  } catch {
+    return false;
+  }
+};
 
 export class PayloadWalk {
   /** Has anything been met that JSON alone cannot carry? */
@@ -90,9 +104,6 @@ export class PayloadWalk {
     if (ownKeys(value).length > 0) this.#refuseNamed(value, depth);
     if (types.isMap(value)) return this.#map(value, depth);
     if (types.isSet(value)) return this.#set(value, depth);
-    if (value instanceof URL && new URL(value.href).href !== value.href) {
-      this.#refuse(depth, "this URL does not survive being written as text. Store its parts instead.");
-    }
     return value;
   }
 
@@ -102,7 +113,7 @@ export class PayloadWalk {
       (prototype === Map.prototype && types.isMap(value)) ||
       (prototype === Set.prototype && types.isSet(value)) ||
       (prototype === RegExp.prototype && types.isRegExp(value)) ||
-      (prototype === URL.prototype && URL.canParse((value as URL).href))
+      (prototype === URL.prototype && isStableUrl(value))
     );
   }
 
@@ -119,7 +130,7 @@ export class PayloadWalk {
   }
 
   /** The value of a property that is data and is enumerable. */
-  #property(value: object, key: string, depth: number): unknown {
+  #property(value: object, key: string | number, depth: number): unknown {
     const found = getOwnPropertyDescriptor(value, key);
     if (found === undefined) return undefined;
     if (found.get !== undefined || found.set !== undefined) {
@@ -136,19 +147,22 @@ export class PayloadWalk {
 
   #array(value: readonly unknown[], prototype: unknown, depth: number): unknown[] {
     if (prototype !== Array.prototype) this.#refuse(depth, describeForeign(value));
-    if (hasNamedProperties(value)) this.#refuseNamed(value, depth);
     const copy: unknown[] = [];
+    const elements: unknown[] = [];
+    const long = value.length > LONG_ARRAY;
     for (let i = 0; i < value.length; i++) {
       this.#path[depth] = i;
-      const element = value[i];
+      const element = long ? value[i] : this.#property(value, i, depth);
       if (element === undefined && !hasOwn(value, i)) {
         this.#refuse(
           depth + 1,
           "a hole in an array cannot be stored. Fill it, with undefined or null for example.",
         );
       }
+      if (long) elements.push(element);
       copy.push(this.copy(element, depth + 1));
     }
+    if (hasNamedProperties(value, elements)) this.#refuseNamed(value, depth);
     return copy;
   }
 
@@ -180,11 +194,8 @@ export class PayloadWalk {
   /** Properties the runtime hides (the stack, marks of Node's own errors) are not part of an Error's value. */
   #error(value: Error, depth: number): ErrorSnapshot {
     const properties: Record<string, unknown> = {};
-    const fields: ErrorFields = {
-      class: builtInErrorOf(getPrototypeOf(value)) as string,
-      name: value.name,
-      message: value.message,
-    };
+    const inherited = builtInErrorOf(getPrototypeOf(value)) as string;
+    const fields: ErrorFields = { class: inherited, name: inherited, message: "" };
     for (const key of ownKeys(value)) {
       const own = getOwnPropertyDescriptor(value, key) as PropertyDescriptor;
       if (key === "stack") continue;
@@ -194,8 +205,10 @@ export class PayloadWalk {
       }
       this.#path[depth] = key;
       if (key === "name" || key === "message") {
-        if (typeof own.value !== "string")
+        if (typeof own.value !== "string") {
           this.#refuse(depth + 1, "the name and the message of an Error must be text to be stored.");
+        }
+        fields[key] = own.value;
       } else if (key === "cause" || key === "errors") {
         if (own.get !== undefined) this.#property(value, key, depth);
         fields[key] = this.copy(own.value, depth + 1);
@@ -212,9 +225,8 @@ export class PayloadWalk {
   }
 
   #refuseNamed(value: object, depth: number): never {
-    const key = ownKeys(value).find(
-      (name) => typeof name === "symbol" || !(Array.isArray(value) && /^(\d+|length)$/.test(name)),
-    );
+    const expected = new Set(Array.isArray(value) ? ["length", ...value.keys()].map(String) : ["lastIndex"]);
+    const key = ownKeys(value).find((name) => typeof name === "symbol" || !expected.has(name));
     if (typeof key === "symbol") return this.#refuse(depth, refusedKey(key));
     this.#path[depth] = key as string;
     return this.#refuse(

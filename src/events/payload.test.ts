@@ -205,6 +205,9 @@ describe("what cannot be carried is refused with its path", () => {
   cycle.a.list.push(0, cycle.a);
   const mapCycle = new Map<string, unknown>();
   mapCycle.set("me", { mapCycle });
+  const called = (): never => {
+    throw new Error("the accessor was called");
+  };
   const sparse = [1, 2, 3];
   delete sparse[1];
   const hidden = Object.defineProperty({}, "secret", { value: 1, enumerable: false });
@@ -292,6 +295,32 @@ describe("what cannot be carried is refused with its path", () => {
       'output[""]["\\u0000"]["\\ud800"]',
       "a function",
     ],
+    ["a fake URL", Object.create(URL.prototype), "output", "an instance of URL"],
+    [
+      "an accessor in an array",
+      Object.defineProperty([1], 0, { get: called, enumerable: true }),
+      "output[0]",
+      "an accessor",
+    ],
+    [
+      "an accessor on an Error",
+      Object.defineProperty(new Error("x"), "message", { get: called }),
+      "output.message",
+      "must be text",
+    ],
+    [
+      "an array with a hidden property",
+      Object.defineProperty([1], "raw", { value: 1 }),
+      "output.raw",
+      "a property added",
+    ],
+    [
+      "an array with a number that is no index",
+      Object.assign([1], { "01": 2 }),
+      'output["01"]',
+      "a property added",
+    ],
+    ["a RegExp with a property", Object.assign(/a/, { note: 1 }), "output.note", "a property added"],
     ["a fake Date", Object.create(Date.prototype), "output", "an instance of Date"],
     ["the prototype of all objects", Object.prototype, "output.constructor", "not enumerable"],
   ];
