@@ -2,6 +2,7 @@
 import type { EventLog } from "../events/event-log.ts";
 import { SqliteLog, type SqliteLogOptions } from "./sqlite-log.ts";
 
+export { checkSqliteLog, type GroupHealth, type SqliteLogHealth } from "./health.ts";
 export type { SqliteLogOptions } from "./sqlite-log.ts";
 
 /**
