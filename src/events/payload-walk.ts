@@ -2,7 +2,8 @@
  * The validating copy: one walk over a value that takes a snapshot of it, or refuses it with the path of what cannot be stored.
  *
  * It does not choose the stored form; it only says whether the snapshot is plain JSON.
- * - W1 The snapshot shares no mutable object with the value. A reference that occurs twice becomes two copies.
+ * - W1 Containers are copied; leaves such as Dates and bytes are not, so the snapshot is to be split into JSON in the same turn. A
+ *   reference that occurs twice becomes two copies.
  * - W2 Nothing is left out or altered: what would not come back is refused, be it a hidden property or a hole in an array.
  * - W3 No code of the value's author runs: accessors are refused, not called (but in long arrays, see `LONG_ARRAY`).
  */
