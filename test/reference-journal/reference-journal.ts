@@ -42,7 +42,7 @@ const copied = (value: unknown): unknown => {
   if (value === null || typeof value !== "object") return value;
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return structuredClone(value);
-  const plain = {};
+  const plain = Object.create(prototype);
   for (const [key, inner] of Object.entries(value)) {
     Object.defineProperty(plain, key, {
       value: copied(inner),
