@@ -15,6 +15,8 @@ const COMPLETE_UP_TO = 200_000;
 const SAMPLE = 100_000;
 /** So many places of one kind of damage are named. */
 const NAMED = 5;
+const ATTEMPTS = 3;
+const LOCK_WAIT_MS = 2_000;
 
 export interface GroupHealth {
   readonly name: string;
@@ -64,7 +66,9 @@ const sizeOf = (path: string): number => (existsSync(path) ? statSync(path).size
 const openToLook = (path: string): DatabaseSync => {
   const url = pathToFileURL(resolve(path));
   if (sizeOf(`${path}-wal`) === 0) url.searchParams.set("immutable", "1");
-  return new DatabaseSync(url, { readOnly: true });
+  const db = new DatabaseSync(url, { readOnly: true });
+  db.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`);
+  return db;
 };
 
 const all = <Row>(db: DatabaseSync, sql: string, ...values: number[]): Row[] => {
@@ -163,11 +167,7 @@ const examine = (db: DatabaseSync, path: string): SqliteLogHealth => {
   };
 };
 
-/**
- * Says whether the log file at `path` is whole, and what is in it. Alters nothing and never throws: a file that is missing, foreign
- * or damaged is unhealthy, with the reason in `problems`. Reads the whole file: expect a second per million events.
- */
-export const checkSqliteLog = (path: string): SqliteLogHealth => {
+const examineFile = (path: string): SqliteLogHealth => {
   let db: DatabaseSync | undefined;
   try {
     if (!recogniseFile(path))
@@ -179,5 +179,19 @@ export const checkSqliteLog = (path: string): SqliteLogHealth => {
     return { ...NOTHING, problems, bytes: sizeOf(path), walBytes: sizeOf(`${path}-wal`) };
   } finally {
     db?.close();
+  }
+};
+
+/**
+ * Says whether the log file at `path` is whole, and what is in it. Alters nothing and never throws: a file that is missing, foreign
+ * or damaged is unhealthy, with the reason in `problems`. Reads the whole file: expect a second per million events.
+ */
+export const checkSqliteLog = (path: string): SqliteLogHealth => {
+  for (let attempt = 1; ; attempt += 1) {
+    const hadWal = sizeOf(`${path}-wal`) > 0;
+    const health = examineFile(path);
+    // A process that opens or closes the log meanwhile makes or removes the write-ahead log under the reader.
+    const disturbed = hadWal !== sizeOf(`${path}-wal`) > 0;
+    if (health.healthy || !disturbed || attempt === ATTEMPTS) return health;
   }
 };

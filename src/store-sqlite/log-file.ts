@@ -4,7 +4,7 @@
  * - O1 A file that is not ours, or is newer than this version knows, is refused before a byte of it could change.
  * - O2 A file is made in one transaction: two processes that open it at once, or a crash in between, leave none or a whole one.
  */
-import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "./schema.ts";
@@ -67,6 +67,18 @@ export const recogniseFile = (path: string): boolean => {
   return true;
 };
 
+/** SQLite says only that it "cannot open"; the write-ahead log stands beside the file, so that its folder matters too. */
+const mustBeWritable = (path: string, exists: boolean): void => {
+  try {
+    if (exists) accessSync(path, constants.W_OK);
+    accessSync(dirname(path), constants.W_OK);
+  } catch (cause) {
+    const what =
+      "cannot be written to (read-only file, folder or disk); make it and its folder writable for this user";
+    throw storeError(unavailable(path, what, cause));
+  }
+};
+
 export const pragma = (db: DatabaseSync, name: string): number | string => {
   const row = db.prepare(`PRAGMA ${name}`).get();
   return (row === undefined ? 0 : Object.values(row)[0]) as number | string;
@@ -111,7 +123,7 @@ const untilNotBusy = (budgetMs: number, work: () => void): void => {
 /** Opens the log at `path` (or `:memory:`) for reading and writing. Throws a StoreError that names the file and the remedy. */
 export const openLogFile = (path: string, durability: Durability, busyTimeoutMs: number): DatabaseSync => {
   const inMemory = path === ":memory:";
-  if (!inMemory) recogniseFile(path);
+  if (!inMemory) mustBeWritable(path, recogniseFile(path));
   let db: DatabaseSync | undefined;
   try {
     const opened = new DatabaseSync(path);

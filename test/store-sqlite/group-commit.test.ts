@@ -81,7 +81,7 @@ describe("group commit", () => {
     expect(two).toEqual({ _tag: "TooLarge", limit: 67_108_864, actual: 67_108_864 + '{"text":""}'.length });
     expect(three).toEqual({ revision: 1, position: "2" });
     const [read] = await collect(log.read("a", { max: 1 }));
-    expect(read!.data).toEqual(big.data);
+    expect(read!.data.text === big.data.text).toBe(true);
   });
 
   it("keeps ids that are no UUIDs as they are", async () => {

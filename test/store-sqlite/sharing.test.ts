@@ -80,7 +80,7 @@ describe("several processes on one file", () => {
     const acknowledged = new Map<string, number>();
     for (let n = 0; n < 10; n += 1) {
       const writer = start("writer-process.ts", ["busy", file]);
-      for (let heard = 0; heard < 25 + n * 9; heard += 1) {
+      for (let heard = 0; heard < 12 + n * 5; heard += 1) {
         const [stream, revision] = String((await writer.lines.next()).value).split(" ");
         acknowledged.set(stream!, Number(revision));
       }
