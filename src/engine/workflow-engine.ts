@@ -173,6 +173,7 @@ export const createWorkflowEngine = (options: WorkflowEngineOptions): WorkflowEn
     const signal =
       callerSignal === undefined ? controller.signal : AbortSignal.any([callerSignal, controller.signal]);
     const walk = new Walk(runId, walkJournal, signal);
+    walkJournal.begin();
     try {
       const outcome = await walkBody(def, record, opening, walk);
       return await recordOutcome(def, record, outcome, walk);

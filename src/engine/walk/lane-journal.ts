@@ -54,17 +54,18 @@ const laneJournal = (
     );
     if (due) await session.propose(elapseDue(clock()), { lane });
     const moved = state.status === "pending" || state.status === "running";
-    if (moved) {
-      // Lazy: the start of a run is worth no append of its own. That it failed shows in the proposal it rides with.
-      session
-        .propose(moveStatus("running", {}, ["pending", "running"], clock()), {
-          lane,
-          lazy: true,
-          timeless: true,
-        })
-        .catch(() => {});
-    }
     return { record: recordOf(runId, state), steps: entriesOf(state), sleeps: sleepsOf(state), moved };
+  };
+
+  /** Lazy: the start of a run is worth no append of its own. That it failed shows in the proposal it rides with. */
+  const begin = (): void => {
+    session
+      .propose(moveStatus("running", {}, ["pending", "running"], clock()), {
+        lane,
+        lazy: true,
+        timeless: true,
+      })
+      .catch(() => {});
   };
 
   const settle: WalkJournal["settle"] = (entry) => {
@@ -78,8 +79,10 @@ const laneJournal = (
     return { early: entryOf(settled), recorded };
   };
 
+  const opensOurselves = own("getRun", "readSteps", "readSleeps", "setStatus", "settlements");
   return {
-    open: own("getRun", "readSteps", "readSleeps", "setStatus", "settlements") ? open : plain.open,
+    open: opensOurselves ? open : plain.open,
+    begin: opensOurselves ? begin : plain.begin,
     settlements: own("settlements") ? async () => [...session.state.settled] : plain.settlements,
     settle,
     readStep: plain.readStep,
@@ -129,7 +132,10 @@ const laneJournal = (
       return lane.stale;
     },
     whenStale: (listener) => lane.whenStale(listener),
-    close: () => session.closeLane(lane),
+    close: () => {
+      session.closeLane(lane);
+      session.flush().catch(() => {});
+    },
   };
 };
 

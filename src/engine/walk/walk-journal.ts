@@ -47,6 +47,8 @@ export interface RetryNote {
 
 export interface WalkJournal {
   open(): Promise<Opening>;
+  /** The body is going to run: moves the run to running where `open` has not done so. */
+  begin(): void;
   /** All that has settled, in the order of the stream, with what is due recorded as over; `undefined`: unknown order. */
   settlements(): Promise<readonly Settlement[] | undefined>;
   /** Throws `PayloadError` for an output that cannot be carried. */
@@ -89,6 +91,7 @@ export const plainWalkJournal = (store: JournalStore, runId: string, clock: () =
     ]);
     return { record, steps, sleeps, moved };
   },
+  begin: () => {},
   settlements: async () => store.settlements?.(runId),
   settle: (entry) => ({ recorded: store.appendStep(runId, entry) }),
   readStep: (key) => store.readStep(runId, key),
