@@ -2,8 +2,9 @@
  * Workflow bodies as data: a program is a tree that `bodyOf` runs on any context, and whose outcome `outcomeOf`
  * (workflow-program-oracle.ts) knows beforehand.
  *
- * - A1 A program's outcome does not depend on speed, crashes, repeated deliveries or the length of any delay. That is why its parallel
- *   branches are all waited for before one of their failures is thrown, and why the losers of its races wait for what never comes.
+ * - A1 A program's outcome does not depend on speed, crashes, repeated deliveries or the length of any delay, as long as no step is
+ *   given up after dying twelve times within an hour. That is why its parallel branches are all waited for before one of their
+ *   failures is thrown, and why the losers of its races wait for what never comes.
  * - A2 The oracle shares nothing with the interpreter but the names of things.
  * - A3 A program catches its own failures only. An abort and a refusal pass through it (law L9).
  */
@@ -46,10 +47,11 @@ export interface ProgramObserver {
   readonly onRead?: (of: "now" | "random" | "uuid", value: unknown) => void;
 }
 
-const MAX_ATTEMPTS = 3;
+/** Far above what a plan fails on purpose: a worker's death in the middle of a step uses up an attempt as well. */
+const MAX_ATTEMPTS = 12;
 
-/** The largest number of tries a step's plan may fail and still succeed. */
-export const MAX_PLANNED_FAILURES = MAX_ATTEMPTS - 1;
+/** How many tries of a step that succeeds may fail before. */
+export const MAX_PLANNED_FAILURES = 2;
 
 export const stepName = (node: { readonly id: number; readonly name?: string }): string =>
   node.name ?? `s${node.id}`;

@@ -21,7 +21,11 @@ describe("the conformance suite", () => {
   });
 
   it.each(mutants)("finds that $defect", async ({ break: broken, foundBy }) => {
-    const failed = await failuresOf(suiteOver(() => broken(createReferenceJournal())));
+    // Values up to a megabyte are there for codecs; no mutant is about their size.
+    const tests = suiteOver(() => broken(createReferenceJournal())).filter(
+      ({ name }) => !name.startsWith("value "),
+    );
+    const failed = await failuresOf(tests);
     for (const label of foundBy) {
       expect(failed.filter((name) => name.startsWith(`${label}:`))).toHaveLength(1);
     }

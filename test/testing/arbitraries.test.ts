@@ -11,10 +11,10 @@ import { decodePayload, encodePayload } from "../../src/events/payload.ts";
 import { foldRun } from "../../src/projections/run-state.ts";
 import { runstreamArbitraries } from "../../src/testing/arbitraries.ts";
 import { runWorkflow } from "../../src/testing/run-workflow.ts";
-import type { WorkflowTestHandle } from "../../src/testing/run-workflow-types.ts";
-import { answersOf, outcomeOf } from "../../src/testing/workflow-program-oracle.ts";
+import { outcomeOf } from "../../src/testing/workflow-program-oracle.ts";
 import { bodyOf, type WorkflowProgram } from "../../src/testing/workflow-programs.ts";
 import { createReferenceJournal } from "../reference-journal/reference-journal.ts";
+import { drive, expectOutcome } from "./program-driver.ts";
 
 const arbitraries = runstreamArbitraries(fc);
 const SEED = 20_260_101;
@@ -187,26 +187,6 @@ describe("arbitrary lives of a run", () => {
     expect(smallest(arbitraries.runLife(), () => true)?.map(({ type }) => type)).toEqual(["RunCreated"]);
   });
 });
-
-/** Answers, wakes and expires until the run is over: it has to end within as many rounds as it has waits. */
-const drive = async (handle: WorkflowTestHandle<unknown>, program: WorkflowProgram): Promise<void> => {
-  for (let round = 0; handle.status === "running" && round < 300; round++) {
-    for (const [token, answer] of answersOf(program, handle.runId)) await handle.signal(token, answer);
-    await handle.advanceSleep();
-    if (handle.status === "running") await handle.expireWaits();
-  }
-};
-
-const settledKeys = (handle: WorkflowTestHandle<unknown>): string[] =>
-  [...handle.steps, ...handle.reads].map(({ key }) => key).sort();
-
-const expectOutcome = (handle: WorkflowTestHandle<unknown>, program: WorkflowProgram): void => {
-  const outcome = outcomeOf(program);
-  expect(handle.status).toBe(outcome.status);
-  if (outcome.status === "completed") expect(isDeepStrictEqual(handle.output, outcome.output)).toBe(true);
-  else expect(handle.error).toBe(outcome.error);
-  expect(settledKeys(handle)).toEqual([...outcome.keys]);
-};
 
 describe.each([
   ["a memory journal", createMemoryJournal],
