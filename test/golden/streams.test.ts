@@ -48,7 +48,9 @@ const replayed = ({ run }: WorkflowDef): WorkflowDef => ({
 const engineOn = async (events: readonly RecordedEvent[]) => {
   const log = createMemoryLog();
   for (const event of events) await log.append(event.stream, "any", [event])();
-  const journal = createJournal(log, { index: () => openRunIndex(log) });
+  // The clock stands where the recording ended: a deadline that was ahead then is ahead now.
+  const clock = (): number => events.at(-1)?.recordedAt ?? 0;
+  const journal = createJournal(log, { index: () => openRunIndex(log), clock });
   const workflows = Object.fromEntries(
     Object.entries(goldenWorkflows).map(([name, def]) => [name, replayed(def)]),
   );
@@ -57,6 +59,7 @@ const engineOn = async (events: readonly RecordedEvent[]) => {
     journal,
     streams: createMemoryStreams(),
     dispatch: () => {},
+    clock,
   });
   return { log, engine };
 };

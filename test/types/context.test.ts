@@ -7,7 +7,9 @@ const author = async (ctx: WorkflowContext, computed: string): Promise<void> => 
   expectTypeOf(await ctx.step("count", () => 3)).toEqualTypeOf<number>();
   expectTypeOf(await ctx.step("count", async () => "x", { maxAttempts: 1 })).toEqualTypeOf<string>();
   const schema = z.object({ at: z.coerce.date() });
-  expectTypeOf(await ctx.step("fetch", () => ({ at: "2026-01-01" }), { schema })).toEqualTypeOf<{ at: Date }>();
+  expectTypeOf(await ctx.step("fetch", () => ({ at: "2026-01-01" }), { schema })).toEqualTypeOf<{
+    at: Date;
+  }>();
   // @ts-expect-error a computed name would make the step's identity depend on data
   await ctx.step(computed, () => 3);
   await ctx.sleep("settle", 1_000, { correlationId: "c" });
