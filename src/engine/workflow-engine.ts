@@ -216,7 +216,7 @@ export const createWorkflowEngine = (options: WorkflowEngineOptions): WorkflowEn
       clock,
       narrate: (line) => {
         walk
-          .hold(() => streams.write(runId, line))
+          .hold(async () => streams.write(runId, line))
           .catch((error: unknown) =>
             logger.warn("Workflow progress could not be written", { runId, error: messageOf(error) }),
           );

@@ -16,6 +16,9 @@ import { isTerminal } from "../../projections/run-state.ts";
 import { JournalConflictError } from "../journal-conflict-error.ts";
 import type { SessionPool } from "./session-pool.ts";
 
+/** How often a store may leave open whether it reserved the token before that is the operator's matter. */
+const MAX_UNKNOWN_OUTCOMES = 5;
+
 export interface TokenHolder {
   readonly runId: string;
   readonly key: string;
@@ -40,14 +43,19 @@ export const reserveToken = async (
     data: { runId: wait.runId, key: wait.key, at: wait.at },
   };
   let expected: ExpectedRevision = "none";
+  let unanswered = 0;
   for (;;) {
     const result = await log.append(hookStream(token), expected, [encodeEvent(event, randomUUID())])();
     if (!isLeft(result)) return;
-    if (result.left._tag !== "WrongExpectedRevision" && result.left._tag !== "UnknownOutcome") {
-      throw new StoreError(
-        `Token ${JSON.stringify(token)} could not be reserved for run ${JSON.stringify(wait.runId)}.`,
-        result.left,
-      );
+    const error = result.left;
+    if (error._tag !== "WrongExpectedRevision") {
+      unanswered += 1;
+      if (error._tag !== "UnknownOutcome" || unanswered > MAX_UNKNOWN_OUTCOMES) {
+        throw new StoreError(
+          `Token ${JSON.stringify(token)} could not be reserved for run ${JSON.stringify(wait.runId)}.`,
+          error,
+        );
+      }
     }
     const last = await lastReservation(log, token);
     if (last === undefined) continue;

@@ -3,8 +3,13 @@
  *
  * A result's place is taken when it is proposed to the journal, not when the journal replies: that is the order in which the stream
  * will have it. A promise of the context never counts as unhandled: a body may leave one alone, and a suspended walk does.
+ *
+ * What a step's body asks for is answered at once and outside that order: no replay asks for it again once the step has settled, and a
+ * step in flight has to come to rest even when the walk around it is given up.
  */
 import type { Settlement, StepEntry } from "../journal-store.ts";
+import { RejectionError } from "../rejection-error.ts";
+import { currentStep } from "../step-context.ts";
 import type { Hand, Place } from "./releases.ts";
 import type { Walk } from "./walk.ts";
 
@@ -32,6 +37,8 @@ export interface Answers {
   place(): LatePlace;
   /** Proposes `entry` and gives what stands: at once where the journal allows it, else when it is recorded. */
   settle(entry: StepEntry, give: Give<StepEntry>): Promise<void>;
+  /** The same for a step inside a step, which is told only what is recorded. */
+  settleInside(entry: StepEntry, give: Give<StepEntry>): Promise<void>;
 }
 
 export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefined): Answers => {
@@ -43,9 +50,12 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
 
     recorded(what, produce) {
       const place = places.get(nameOf(what));
+      const inside = currentStep() !== undefined;
+      if (!inside && walk.spent) return walk.forever;
       return handled((resolve, reject) => {
         const hand: Hand = () => settleWith(produce, resolve, reject);
-        if (place === undefined) void walk.hold(async () => hand());
+        if (inside) void hand();
+        else if (place === undefined) void walk.hold(async () => hand());
         else releases.recorded(place, hand);
       });
     },
@@ -54,8 +64,21 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
       what: Settlement,
       produce: (result: T) => unknown,
       work: (give: Give<T>, parked: (wakeAt: number | undefined) => void) => Promise<void>,
-    ) =>
-      handled((resolve, reject) => {
+    ) => {
+      const outer = currentStep();
+      if (outer !== undefined) {
+        return handled((resolve, reject) => {
+          const give: Give<T> = (result) => void settleWith(() => produce(result), resolve, reject);
+          walk
+            .hold(() => work(give, () => {}))
+            .catch((error: unknown) => {
+              walk.troubleInside(outer.key, error);
+              reject(error);
+            });
+        });
+      }
+      if (walk.spent) return walk.forever;
+      return handled((resolve, reject) => {
         const answered = (produceNow: () => unknown): Hand => {
           return () => {
             journal.answered(what);
@@ -65,6 +88,7 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
         const give: Give<T> = (result, place = releases.reserve()) =>
           place.fill(answered(() => produce(result)));
         const throwing = (error: unknown): void => {
+          if (walk.spent && RejectionError.is(error)) return;
           releases.live(
             answered(() => {
               throw error;
@@ -73,7 +97,8 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
         };
         journal.asked(what);
         walk.hold(() => work(give, (wakeAt) => walk.park(wakeAt))).catch(throwing);
-      }),
+      });
+    },
 
     place() {
       let place: Place | undefined;
@@ -101,6 +126,8 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
         },
       );
     },
+
+    settleInside: (entry, give) => journal.inside.settle(entry).then((stored) => give(stored)),
   };
 };
 

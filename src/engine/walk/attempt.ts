@@ -6,6 +6,7 @@
  * - A2 A settled step is never run: if somebody else reached the key, we look whether they settled it, before the budget is judged.
  * - A3 What the store says about recording an entry is not the body's failure: it costs no try.
  * - A4 The charge is given back only by a refusal; death, abort, a repeated try and a settled step keep it.
+ * - A5 Store trouble that reaches the body through a step inside it is not the body's failure: nothing is recorded, no try is used up.
  */
 import { PayloadError } from "../../events/payload.ts";
 import { retryDelayMs, retryNarration, waitMs } from "../backoff.ts";
@@ -16,6 +17,7 @@ import { runInStep } from "../step-context.ts";
 import { FatalError, messageOf } from "../step-errors.ts";
 import type { Schema } from "../workflow.ts";
 import type { Walk } from "./walk.ts";
+import type { StepJournal } from "./walk-journal.ts";
 
 /** How long a charge counts, in milliseconds: a walk that died longer ago does not use up the step's budget. */
 export const ATTEMPT_LEASE_MS = 3_600_000;
@@ -31,6 +33,7 @@ export interface StepCall {
 
 export interface AttemptScope {
   readonly walk: Walk;
+  readonly journal: StepJournal;
   readonly clock: () => number;
   /** No other walk has ever reached this key: the place to refuse a divergence, by throwing. */
   readonly onFirstReach: () => void;
@@ -44,24 +47,26 @@ export interface AttemptScope {
 }
 
 export const attemptStep = async (call: StepCall, scope: AttemptScope): Promise<void> => {
-  const { walk, clock } = scope;
+  const { walk, journal, clock } = scope;
   const { key, name, maxAttempts } = call;
   const startedAt = clock();
   walk.signal.throwIfAborted();
-  const holders = await walk.journal.claimAttempt(key, walk.holder, ATTEMPT_LEASE_MS);
+  walk.throwIfOver();
+  const holders = await journal.claimAttempt(key, walk.holder, ATTEMPT_LEASE_MS);
   if (holders === 1) scope.onFirstReach();
   else {
-    const settled = await walk.journal.readStep(key);
+    const settled = await journal.readStep(key);
     if (settled !== undefined) {
       scope.onLateAnswer(settled);
       scope.give(settled);
       return;
     }
-    if (holders > maxAttempts) await refuseAbandoned(call, holders - 1, walk);
+    if (holders > maxAttempts) await refuseAbandoned(call, holders - 1, scope);
   }
   for (let tries = 1; ; tries += 1) {
     walk.signal.throwIfAborted();
     const result = await tryOnce(call, tries, walk);
+    walk.throwTroubleIn(key);
     if (result.ok) return settleResult(call, scope, { output: result.value, attempts: tries, startedAt });
     const { error } = result;
     if (walk.signal.aborted && error === walk.signal.reason) throw error;
@@ -110,12 +115,15 @@ const settleResult = (
     startedAt,
     finishedAt: scope.clock(),
   };
-  try {
-    return scope.settle(entry);
-  } catch (error) {
+  const uncarried = (error: unknown): Promise<void> => {
     if (!PayloadError.is(error)) throw error;
     const message = `Step ${JSON.stringify(name)} (key ${key} of run ${scope.walk.runId}) returned what cannot be recorded: ${error.message}`;
     return scope.settle(failedEntry(call, scope, message, attempts, startedAt));
+  };
+  try {
+    return scope.settle(entry).catch(uncarried);
+  } catch (error) {
+    return uncarried(error);
   }
 };
 
@@ -135,9 +143,13 @@ const failedEntry = (
   finishedAt: clock(),
 });
 
-const refuseAbandoned = async (call: StepCall, others: number, walk: Walk): Promise<never> => {
+const refuseAbandoned = async (
+  call: StepCall,
+  others: number,
+  { walk, journal }: AttemptScope,
+): Promise<never> => {
   const { key, name, maxAttempts } = call;
-  await walk.journal.releaseAttempt(key, walk.holder);
+  await journal.releaseAttempt(key, walk.holder);
   return walk.refuse(
     new Refusal(
       "abandoned-step",

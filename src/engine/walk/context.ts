@@ -14,7 +14,7 @@ import { createKeys, type DeterminismKind } from "../keys.ts";
 import type { ContextMethod } from "../refusals.ts";
 import { hookMismatchMessage, payloadMismatchMessage, Refusal, schemaMismatchMessage } from "../refusals.ts";
 import { checkSchema } from "../schema.ts";
-import { assertOutsideStep } from "../step-context.ts";
+import { assertOutsideStep, currentStep } from "../step-context.ts";
 import { FatalError } from "../step-errors.ts";
 import type { StepGate } from "../step-gate.ts";
 import type { Schema, SleepOptions, StepOptions, WorkflowContext } from "../workflow.ts";
@@ -87,11 +87,13 @@ export const createContext = (options: ContextOptions): WorkflowContext => {
     const produce = (settled: StepEntry): unknown => resultOf(settled, schema);
     const asked: Settlement = { of: "step", key };
     if (entry !== undefined) return answers.recorded(asked, () => produce(entry));
+    const inside = currentStep() !== undefined;
     return answers.live<StepEntry>(asked, produce, (give) => {
       const call = { key, name, fn, maxAttempts: maxAttempts ?? DEFAULT_MAX_ATTEMPTS, schema };
       return gate.run(() =>
         attemptStep(call, {
           walk,
+          journal: inside ? journal.inside : journal,
           clock,
           onFirstReach: () => {
             if (suspicion !== undefined) refuseDivergence(name, key, suspicion);
@@ -99,7 +101,7 @@ export const createContext = (options: ContextOptions): WorkflowContext => {
           onLateAnswer: (late) => divergence.answeredLate(late),
           narrate: options.narrate,
           give: (settled) => give(settled),
-          settle: (settled) => answers.settle(settled, give),
+          settle: (settled) => (inside ? answers.settleInside(settled, give) : answers.settle(settled, give)),
         }),
       );
     });

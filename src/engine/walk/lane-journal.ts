@@ -17,11 +17,16 @@ import { RejectionError } from "../rejection-error.ts";
 import { Lane } from "../session/lane.ts";
 import { plainWalkJournal, type WalkJournal } from "./walk-journal.ts";
 
-/** The best a walk can get out of `store`. */
+/**
+ * The best a walk can get out of `store`. A walk that goes by the stream has to start from the stream: where somebody replaced what says
+ * how a run stands, a walk that is done again would start from the same answers, and be overtaken for ever.
+ */
 export const openWalkJournal = (store: JournalStore, runId: string, clock: () => number): WalkJournal => {
   const plain = plainWalkJournal(store, runId, clock);
   const native = nativeOf(store.appendStep);
-  return native === undefined ? plain : laneJournal(store, native, runId, plain);
+  const reads = [store.readSteps, store.readSleeps, store.settlements];
+  if (native === undefined || reads.some((read) => nativeOf(read) !== native)) return plain;
+  return laneJournal(store, native, runId, plain);
 };
 
 const laneJournal = (
@@ -33,6 +38,7 @@ const laneJournal = (
   const { clock } = native;
   const session = native.sessions.get(runId);
   const lane = new Lane();
+  let lastSettled: Promise<unknown> = Promise.resolve();
   session.openLane(lane);
 
   const own = (...methods: (keyof JournalStore)[]): boolean =>
@@ -42,10 +48,13 @@ const laneJournal = (
     <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
       await session.flush();
-      if (lane.failure !== undefined) throw lane.failure;
-      if (lane.stale) throw new RejectionError("Superseded", runId);
+      assertSound();
       return call(...args);
     };
+  const assertSound = (): void => {
+    if (lane.failure !== undefined) throw lane.failure;
+    if (lane.stale) throw new RejectionError("Superseded", runId);
+  };
 
   const open: WalkJournal["open"] = async () => {
     const state = await session.current();
@@ -76,14 +85,16 @@ const laneJournal = (
         if (!settlement.mine) throw new RejectionError("Superseded", runId);
         return entryOf(settlement.entry);
       });
+    lastSettled = recorded.catch(() => {});
     return { early: entryOf(settled), recorded };
   };
 
-  const opensOurselves = own("getRun", "readSteps", "readSleeps", "setStatus", "settlements");
+  const opensOurselves = own("getRun", "setStatus");
   return {
+    inside: plain.inside,
     open: opensOurselves ? open : plain.open,
     begin: opensOurselves ? begin : plain.begin,
-    settlements: own("settlements") ? async () => [...session.state.settled] : plain.settlements,
+    settlements: async () => [...session.state.settled],
     settle,
     readStep: plain.readStep,
     claimAttempt: own("claimAttempt")
@@ -105,7 +116,11 @@ const laneJournal = (
     claimHook: own("claimHook")
       ? async (key, token) => {
           const held = session.state.hooks.get(key);
-          return hookRecordOf(held ?? (await native.claimHook(runId, key, token, { lane })));
+          if (held !== undefined) return hookRecordOf(held);
+          // A token is reserved in a stream of its own, so what made the body ask for it must be recorded before (law L3).
+          await lastSettled;
+          assertSound();
+          return hookRecordOf(await native.claimHook(runId, key, token, { lane }));
         }
       : afterDrain(plain.claimHook),
     closeHook: own("closeHook")
@@ -122,7 +137,10 @@ const laneJournal = (
             { lane },
           )
       : afterDrain(plain.finish),
-    drain: () => session.flush(),
+    drain: async () => {
+      await session.flush();
+      if (lane.failure !== undefined) throw lane.failure;
+    },
     asked: (what) => {
       if (isSettled(session.state, what)) lane.overtake();
       lane.asked(what);

@@ -45,7 +45,20 @@ export interface RetryNote {
   readonly delayMs: number;
 }
 
-export interface WalkJournal {
+/** What a step's attempt asks of the journal before and beside its settling. */
+export interface StepJournal {
+  readStep(key: string): Promise<StepEntry | undefined>;
+  claimAttempt(key: string, holder: string, leaseMs: number): Promise<number>;
+  releaseAttempt(key: string, holder: string): Promise<void>;
+}
+
+/** For a step inside a step: the contract, called plainly, whatever has become of the walk. */
+export interface InsideJournal extends StepJournal {
+  settle(entry: StepEntry): Promise<StepEntry>;
+}
+
+export interface WalkJournal extends StepJournal {
+  readonly inside: InsideJournal;
   open(): Promise<Opening>;
   /** The body is going to run: moves the run to running where `open` has not done so. */
   begin(): void;
@@ -53,9 +66,6 @@ export interface WalkJournal {
   settlements(): Promise<readonly Settlement[] | undefined>;
   /** Throws `PayloadError` for an output that cannot be carried. */
   settle(entry: StepEntry): Settling;
-  readStep(key: string): Promise<StepEntry | undefined>;
-  claimAttempt(key: string, holder: string, leaseMs: number): Promise<number>;
-  releaseAttempt(key: string, holder: string): Promise<void>;
   reachSleep(
     key: string,
     wakeAt: number,
@@ -81,37 +91,58 @@ export interface WalkJournal {
 }
 
 /** The contract, called plainly. */
-export const plainWalkJournal = (store: JournalStore, runId: string, clock: () => number): WalkJournal => ({
-  async open() {
-    const [record, steps, sleeps, moved] = await Promise.all([
-      store.getRun(runId),
-      store.readSteps(runId),
-      store.readSleeps(runId),
-      store.setStatus(runId, "running", undefined, ["pending", "running"]),
-    ]);
-    return { record, steps, sleeps, moved };
-  },
-  begin: () => {},
-  settlements: async () => store.settlements?.(runId),
-  settle: (entry) => ({ recorded: store.appendStep(runId, entry) }),
-  readStep: (key) => store.readStep(runId, key),
-  claimAttempt: (key, holder, leaseMs) => store.claimAttempt(runId, key, holder, leaseMs),
-  releaseAttempt: (key, holder) => store.releaseAttempt(runId, key, holder),
-  async reachSleep(key, wakeAt, correlationId, kind, proposing) {
-    const record = await store.claimSleep(runId, key, wakeAt, correlationId, kind);
-    const over = record.woken || record.wakeAt <= clock();
-    if (over) proposing();
-    if (over && !record.woken) await store.settlements?.(runId);
-    return { wakeAt: record.wakeAt, over };
-  },
-  claimHook: (key, token) => store.claimHook(runId, key, token),
-  closeHook: (key) => store.closeHook(runId, key),
-  noteRetry: () => {},
-  finish: (status, patch) => store.setStatus(runId, status, patch, ["running"]),
-  drain: async () => {},
-  asked: () => {},
-  answered: () => {},
-  stale: false,
-  whenStale: () => {},
-  close: () => {},
-});
+export const plainWalkJournal = (store: JournalStore, runId: string, clock: () => number): WalkJournal => {
+  const steps: StepJournal = {
+    readStep: (key) => store.readStep(runId, key),
+    claimAttempt: claimsInOrder(store, runId),
+    releaseAttempt: (key, holder) => store.releaseAttempt(runId, key, holder),
+  };
+  return {
+    ...steps,
+    inside: { ...steps, settle: (entry) => store.appendStep(runId, entry) },
+    async open() {
+      const [record, steps, sleeps, moved] = await Promise.all([
+        store.getRun(runId),
+        store.readSteps(runId),
+        store.readSleeps(runId),
+        store.setStatus(runId, "running", undefined, ["pending", "running"]),
+      ]);
+      return { record, steps, sleeps, moved };
+    },
+    begin: () => {},
+    settlements: async () => store.settlements?.(runId),
+    settle: (entry) => ({ recorded: store.appendStep(runId, entry) }),
+    async reachSleep(key, wakeAt, correlationId, kind, proposing) {
+      const record = await store.claimSleep(runId, key, wakeAt, correlationId, kind);
+      const over = record.woken || record.wakeAt <= clock();
+      if (over) proposing();
+      if (over && !record.woken) await store.settlements?.(runId);
+      return { wakeAt: record.wakeAt, over };
+    },
+    claimHook: (key, token) => store.claimHook(runId, key, token),
+    closeHook: (key) => store.closeHook(runId, key),
+    noteRetry: () => {},
+    finish: (status, patch) => store.setStatus(runId, status, patch, ["running"]),
+    drain: async () => {},
+    asked: () => {},
+    answered: () => {},
+    stale: false,
+    whenStale: () => {},
+    close: () => {},
+  };
+};
+
+/**
+ * A claim answers only when those asked for before it have: a body must not run and settle while an earlier key of its fan-out has no
+ * charge, for the next walk would take that gap for a divergence. If one fails, so do those after it.
+ */
+const claimsInOrder = (store: JournalStore, runId: string): WalkJournal["claimAttempt"] => {
+  let earlier: Promise<unknown> = Promise.resolve();
+  return (key, holder, leaseMs) => {
+    const mine = store.claimAttempt(runId, key, holder, leaseMs);
+    mine.catch(() => {});
+    const inOrder = earlier.then(() => mine);
+    earlier = inOrder;
+    return inOrder;
+  };
+};

@@ -7,9 +7,11 @@
  * Invariants:
  * - W1 A walk suspends only when a wait is parked, nothing is in flight, and every result has been handed over.
  * - W2 A store failure or a refusal decides the outcome, whatever the body makes of it (law L9).
- * - W3 A walk that the stream has overtaken hands nothing more to the body; it ends when what is in flight has come to rest.
+ * - W3 A walk that the stream has overtaken, or that is over, begins nothing: what its body asks for then is never answered. What was
+ *   begun comes to rest with all it needs, and an overtaken walk ends when it has.
  */
 import { randomUUID } from "node:crypto";
+import { PayloadError } from "../../events/payload.ts";
 import { StoreError } from "../../events/store-error.ts";
 import type { RunStatus } from "../../projections/run-state.ts";
 import { JournalConflictError } from "../journal-conflict-error.ts";
@@ -43,6 +45,9 @@ export class Walk {
   #parked = 0;
   #wakeAt: number | undefined;
   #frozen = false;
+  #over = false;
+  /** Step keys in whose body the journal failed. */
+  readonly #troubled = new Map<string, unknown>();
   #failure: { readonly error: unknown } | undefined;
   #refusal: Refusal | undefined;
   #whenQuiet: (() => void)[] = [];
@@ -59,8 +64,22 @@ export class Walk {
     if (journal.stale) this.#freeze();
   }
 
+  /** Does it begin nothing any more? */
+  get spent(): boolean {
+    return this.#frozen || this.#over;
+  }
+
   /** Runs `body` to the walk's end. Rejects with a store failure, or with the reason of an abort that ended the body. */
   async run(body: () => unknown): Promise<WalkOutcome> {
+    try {
+      return await this.#outcome(body);
+    } finally {
+      this.#over = true;
+      this.#rest();
+    }
+  }
+
+  async #outcome(body: () => unknown): Promise<WalkOutcome> {
     this.releases.begin();
     const returned = Promise.resolve()
       .then(body)
@@ -80,6 +99,7 @@ export class Walk {
     if (end === "suspended") {
       await this.journal.drain();
       if (this.#failure !== undefined) throw (this.#failure as { error: unknown }).error;
+      if (this.#frozen) return { kind: "superseded" };
       return { kind: "suspended", wakeAt: this.#wakeAt };
     }
     return end.ok
@@ -98,11 +118,28 @@ export class Walk {
     const rest = (): void => {
       this.#inFlight -= 1;
       if (this.#inFlight === 0) for (const resolve of this.#whenQuiet.splice(0)) resolve();
+      this.#rest();
       this.#look();
     };
     const held = work();
     held.then(rest, rest);
     return held;
+  }
+
+  /** For a step that waited for its place in the gate until the walk was over. */
+  throwIfOver(): void {
+    if (this.#over) throw new RejectionError("Superseded", this.runId);
+  }
+
+  /** A call of the journal failed inside the body of the step at `key`; a refusal of the engine is no such failure. */
+  troubleInside(key: string, error: unknown): void {
+    if (StoreError.is(error) || RejectionError.is(error) || error === this.#failure?.error)
+      this.#troubled.set(key, error);
+  }
+
+  /** What the journal said inside the body of this step, whatever the body made of it (law L9). */
+  throwTroubleIn(key: string): void {
+    if (this.#troubled.has(key)) throw this.#troubled.get(key);
   }
 
   /** A wait that is not over: the walk may end on it. */
@@ -123,7 +160,7 @@ export class Walk {
   }
 
   #note(error: unknown): void {
-    if (JournalConflictError.is(error)) return;
+    if (JournalConflictError.is(error) || PayloadError.is(error)) return;
     if (RejectionError.is(error, "Superseded") || RejectionError.is(error, "RunSettled"))
       return this.#freeze();
     if (StoreError.is(error) && error.error._tag === "TooLarge") {
@@ -135,8 +172,12 @@ export class Walk {
 
   #freeze(): void {
     this.#frozen = true;
-    this.releases.freeze();
     this.#look();
+  }
+
+  /** Over, and nothing in flight that could need a result: hand over nothing more. */
+  #rest(): void {
+    if (this.#over && this.#inFlight === 0) this.releases.freeze();
   }
 
   /** Is there nothing left to do? Decided one tick later, when what this turn set off has been asked for. */
@@ -165,6 +206,12 @@ const watched = (journal: WalkJournal, note: (error: unknown) => void): WalkJour
       watch(method(...args));
   return {
     ...journal,
+    inside: {
+      settle: call(journal.inside.settle),
+      readStep: call(journal.inside.readStep),
+      claimAttempt: call(journal.inside.claimAttempt),
+      releaseAttempt: call(journal.inside.releaseAttempt),
+    },
     settle: (entry) => {
       const settling = journal.settle(entry);
       watch(settling.recorded);
