@@ -28,6 +28,7 @@ import { checkSchema } from "./schema.ts";
 import { runOutsideStep } from "./step-context.ts";
 import { messageOf } from "./step-errors.ts";
 import { createStepGate, stepConcurrencyFrom } from "./step-gate.ts";
+import { UndeclaredWorkflowError } from "./undeclared-workflow-error.ts";
 import { createContext } from "./walk/context.ts";
 import { openWalkJournal } from "./walk/lane-journal.ts";
 import { Walk, type WalkOutcome } from "./walk/walk.ts";
@@ -348,17 +349,6 @@ export const createWorkflowEngine = (options: WorkflowEngineOptions): WorkflowEn
     },
   };
 };
-
-class UndeclaredWorkflowError extends Error {
-  override readonly name = "UndeclaredWorkflowError";
-
-  constructor({ runId, workflow }: RunRecord) {
-    super(
-      `Workflow ${JSON.stringify(workflow)} is no longer declared, so run ${JSON.stringify(runId)} cannot go on. ` +
-        "Deploy it again under that name, or start the work under another one.",
-    );
-  }
-}
 
 /** A record whose `output` is there only when it completed, and whose `error` only when it failed. */
 const forReaders = (record: RunRecord | undefined): RunRecord | undefined => {
