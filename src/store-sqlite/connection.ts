@@ -8,6 +8,8 @@ import { isDiskTrouble, isFailedSync, storeError, unavailable } from "./sqlite-e
 /** Statements made for a set of event types are many; beyond this number all are prepared anew. */
 const MAX_STATEMENTS = 256;
 
+export type Sync = "FULL" | "NORMAL";
+
 export class Connection {
   readonly path: string;
   readonly inMemory: boolean;
@@ -16,6 +18,8 @@ export class Connection {
   #statements = new Map<string, StatementSync>();
   #closed = false;
   #unsyncedTail = false;
+  #generation = 0;
+  #sync: Sync | undefined;
 
   constructor(path: string, open: () => DatabaseSync) {
     this.path = path;
@@ -39,6 +43,20 @@ export class Connection {
       this.#unsyncedTail = false;
     }
     return this.#db;
+  }
+
+  /** A number that changes when another connection has written since, or when this one was opened anew. */
+  dataVersion(): number {
+    const [version] = this.rows("PRAGMA data_version").get() as unknown as [number];
+    return this.#generation * 2 ** 32 + version;
+  }
+
+  /** How the transactions from now on are brought to the disk. Not inside a transaction. */
+  setSync(sync: Sync): void {
+    const { db } = this;
+    if (sync === this.#sync) return;
+    db.exec(`PRAGMA synchronous = ${sync}`);
+    this.#sync = sync;
   }
 
   /** A prepared statement that answers rows as objects. */
@@ -86,6 +104,8 @@ export class Connection {
   #drop(): void {
     if (this.inMemory) return;
     this.#statements.clear();
+    this.#generation += 1;
+    this.#sync = undefined;
     const db = this.#db;
     this.#db = undefined;
     try {

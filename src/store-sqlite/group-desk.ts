@@ -65,6 +65,7 @@ export class GroupDesk {
         this.#options.clock,
         (_, answer) => {
           group.answered(answer.held);
+          if (answer._tag === "retry") this.#options.request();
           this.#goOn();
         },
       );

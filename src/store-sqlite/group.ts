@@ -61,6 +61,7 @@ export class Group {
   /** What the transaction under way leaves behind if it is committed, and how to take it back if not. */
   #stagedScanned = 0;
   #answered = new Map<Consumer, number>();
+  #assigned = false;
   #undo: (() => void)[] = [];
 
   constructor(name: string, tables: GroupTables, reader: Reader, names: NameBook, clock: () => number) {
@@ -221,8 +222,7 @@ export class Group {
     this.#scanBacklog(id, transaction.before);
     this.#scanWritten(id, transaction);
     this.#ready = false;
-    if (this.#stagedScanned - this.#storedScanned > SCAN_LAG || this.#consumers.size === 0)
-      this.#storeScanned(id);
+    this.#storeScanned(id);
     if (this.#beatDue) {
       this.#beatDue = false;
       for (const consumer of this.#consumers) this.#tables.beat(consumer.id!);
@@ -350,18 +350,17 @@ export class Group {
       this.#tables.add(id, stream, place, consumer?.id ?? owner ?? null, true);
       this.#mayWait = true;
     }
-    this.#storeScannedAt(id, place);
+    this.#assigned = true;
     return true;
   }
 
   /** The stored place goes along with every delivery: another process that scans from there must not deliver it again. */
-  #storeScannedAt(id: number, place: number): void {
-    this.#tables.setScanned(id, place);
-    this.#storedScanned = place;
-  }
-
   #storeScanned(id: number): void {
-    if (this.#stagedScanned > this.#storedScanned) this.#storeScannedAt(id, this.#stagedScanned);
+    const lag = this.#stagedScanned - this.#storedScanned;
+    if (!this.#assigned && lag <= (this.#consumers.size === 0 ? 0 : SCAN_LAG)) return;
+    this.#tables.setScanned(id, this.#stagedScanned);
+    this.#storedScanned = this.#stagedScanned;
+    this.#assigned = false;
   }
 
   #give(consumer: Consumer, held: Held, event: RecordedEvent): void {

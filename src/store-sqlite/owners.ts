@@ -83,9 +83,6 @@ export const isGone = (owner: Owner, beat: number): boolean => {
   const me = thisProcess();
   const silence = realNow() - beat;
   if (owner.host === me.host && owner.boot !== me.boot) return true;
-  if (!isNear(owner, me) || owner.pid === me.pid) {
-    const replaced = isNear(owner, me) && owner.started !== me.started;
-    return replaced || silence > SILENCE_MS;
-  }
+  if (!isNear(owner, me)) return silence > SILENCE_MS;
   return silence > LONG_SILENCE_MS || processIsGone(owner.pid, owner.started);
 };

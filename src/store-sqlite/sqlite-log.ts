@@ -154,7 +154,7 @@ export class SqliteLog implements EventLog {
   #look(): void {
     let foreign = true;
     try {
-      const [version] = this.#connection.rows("PRAGMA data_version").get() as unknown as [number];
+      const version = this.#connection.dataVersion();
       foreign = version !== this.#dataVersion;
       this.#dataVersion = version;
     } catch (cause) {

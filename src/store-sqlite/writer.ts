@@ -13,7 +13,7 @@
  */
 import * as Either from "fp-ts/lib/Either.js";
 import type { AppendError, Appended, ExpectedRevision } from "../events/event-log.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection, Sync } from "./connection.ts";
 import type { NameBook, StreamEntry } from "./name-book.ts";
 import { type EncodedEvent, encodeTextId, isUuid, positionOf, WrittenEvent } from "./rows.ts";
 import { isBusy, isFailedSync, type Trouble, troubleOf } from "./sqlite-errors.ts";
@@ -58,13 +58,12 @@ export class Writer {
   readonly #names: NameBook;
   readonly #clock: () => number;
   readonly #busyTimeoutMs: number;
-  readonly #durableSync: "FULL" | "NORMAL";
+  readonly #durableSync: Sync;
   readonly #rider: Rider;
   #queue: Pending[] = [];
   #scheduled = false;
   #busySince: number | undefined;
   #dataVersion = -1;
-  #sync: string | undefined;
   #head = 0;
 
   constructor(
@@ -161,14 +160,11 @@ export class Writer {
    * OFF: the write-ahead log must still reach the disk before a checkpoint copies it into the file.)
    */
   #syncFor(batch: readonly Pending[]): void {
-    const wanted = batch.length > 0 ? this.#durableSync : "NORMAL";
-    if (wanted === this.#sync) return;
-    this.#connection.db.exec(`PRAGMA synchronous = ${wanted}`);
-    this.#sync = wanted;
+    this.#connection.setSync(batch.length > 0 ? this.#durableSync : "NORMAL");
   }
 
   #noticeOthers(): boolean {
-    const [version] = this.#connection.rows("PRAGMA data_version").get() as unknown as [number];
+    const version = this.#connection.dataVersion();
     if (version === this.#dataVersion) return false;
     this.#dataVersion = version;
     const [head] = this.#connection
@@ -228,7 +224,6 @@ export class Writer {
     this.#connection.distrust(cause);
     this.#names.forget();
     this.#dataVersion = -1;
-    this.#sync = undefined;
     const trouble = troubleOf(cause, this.#connection.path);
     const error: AppendError =
       committing && isFailedSync(cause)
