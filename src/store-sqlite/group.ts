@@ -4,7 +4,7 @@
  *
  * - G1 Log order: an event is looked at once the ones before it were, and a stream's later event waits behind its earlier ones.
  * - G2 A stream with unacked deliveries stays with its consumer, be it of this process or of another. Among the consumers of
- *   this process it stays beyond that, as long as it is remembered ({@link REMEMBERED_STREAMS}).
+ *   this process it stays beyond that, as long as it is remembered.
  * - G3 Nobody is given what he has no room for; then the scan stops, and the backlog is the log itself.
  * - G4 What happens to a group never fails an append.
  */
@@ -14,6 +14,7 @@ import type { GroupTables, StoredConsumer } from "./group-tables.ts";
 import type { NameBook } from "./name-book.ts";
 import { isGone, looksGone } from "./owners.ts";
 import type { Reader } from "./reader.ts";
+import { Roster } from "./roster.ts";
 import { placeOf } from "./rows.ts";
 import type { Transaction } from "./writer.ts";
 
@@ -23,12 +24,6 @@ const SCAN_SPAN = 4_096;
 const SCAN_LAG = 2_000;
 /** So many deliveries may wait for a consumer that has no room; then the scan waits too. */
 const MAX_WAITING = 4_096;
-const REMEMBERED_STREAMS = 16_384;
-
-interface Charge {
-  readonly consumer: Consumer;
-  count: number;
-}
 
 export class Group {
   readonly name: string;
@@ -36,12 +31,8 @@ export class Group {
   readonly #reader: Reader;
   readonly #names: NameBook;
   readonly #clock: () => number;
-  readonly #consumers = new Set<Consumer>();
+  readonly #consumers = new Roster();
   #departing: Consumer[] = [];
-  /** Who of this process has unacked deliveries of a stream. */
-  readonly #charges = new Map<number, Charge>();
-  /** Who of this process had a stream last. */
-  readonly #homes = new Map<number, Consumer>();
   #id: number | undefined;
   #wanted: { readonly filter: EventFilter | undefined } | undefined;
   #filter: EventFilter = {};
@@ -82,30 +73,23 @@ export class Group {
   }
 
   leave(consumer: Consumer): void {
-    if (!this.#consumers.delete(consumer)) return;
-    for (const held of consumer.letGo()) this.#discharge(held.stream);
-    if (consumer.id !== undefined) this.#departing.push(consumer);
+    if (this.#consumers.remove(consumer) && consumer.id !== undefined) this.#departing.push(consumer);
   }
 
   /** The delivery was answered: its stream may be free again. */
   answered({ stream }: Held): void {
-    this.#discharge(stream);
+    this.#consumers.discharge(stream);
   }
 
   /** Could something be given out that no append of this process brings? */
   hasMore(head: number): boolean {
-    return (this.#mayWait || this.#isBehind(head)) && this.#hasRoom();
-  }
-
-  get hasAnswers(): boolean {
-    for (const consumer of this.#consumers) if (consumer.answers.length > 0) return true;
-    return false;
+    return (this.#mayWait || this.#isBehind(head)) && this.#consumers.hasRoom;
   }
 
   /** Is something to be written that cannot wait for the next append? */
   wantsTransaction(): boolean {
     if (this.#wanted !== undefined || this.#departing.length > 0 || this.#gone.size > 0) return true;
-    return this.#ready || this.#beatDue || this.hasAnswers || this.#someUnregistered();
+    return this.#ready || this.#beatDue || this.#consumers.hasAnswers || this.#consumers.hasNewcomers;
   }
 
   /** Looks on in the backlog without a lock, to the next event that concerns the group. Answers whether there is more to look at. */
@@ -119,7 +103,7 @@ export class Group {
 
   /** Is something waiting that a consumer of this process could have now? Reads only. */
   noticeWaiting(): void {
-    if (this.#id === undefined || this.#ready || !this.#mayWait || !this.#hasRoom()) return;
+    if (this.#id === undefined || this.#ready || !this.#mayWait || !this.#consumers.hasRoom) return;
     const now = this.#clock();
     const owners = [null, ...[...this.#consumers].filter((it) => it.room > 0).map((it) => it.id ?? -1)];
     this.#ready = owners.some((owner) => this.#tables.waiting(this.#id!, owner, now, 1).length > 0);
@@ -189,10 +173,7 @@ export class Group {
 
   rolledBack(): void {
     this.#failure = undefined;
-    for (const consumer of this.#consumers) {
-      for (const { held } of consumer.staged) this.#discharge(held.stream);
-      consumer.staged = [];
-    }
+    this.#consumers.takeBack();
     this.#answered.clear();
     for (const undo of this.#undo.reverse()) undo();
     this.#undo = [];
@@ -209,7 +190,7 @@ export class Group {
   }
 
   #write(transaction: Transaction): void {
-    const joining = this.#wanted !== undefined || this.#someUnregistered();
+    const joining = this.#wanted !== undefined || this.#consumers.hasNewcomers;
     const id = this.#open();
     for (const consumer of [...this.#consumers, ...this.#departing]) this.#writeAnswers(id, consumer);
     this.#handBack(id);
@@ -292,24 +273,24 @@ export class Group {
       if (consumer.room <= 0) continue;
       for (const delivery of this.#tables.waiting(id, consumer.id!, now, consumer.room)) {
         this.#tables.take(id, delivery, consumer.id!, false);
-        this.#give(consumer, delivery, this.#reader.at(delivery.place));
+        this.#consumers.give(consumer, delivery, this.#reader.at(delivery.place));
       }
     }
-    const room = this.#room();
+    const room = this.#consumers.room;
     for (const delivery of room > 0 ? this.#tables.waiting(id, null, now, room) : []) {
-      const consumer = this.#charges.get(delivery.stream)?.consumer ?? this.#roomiest();
+      const consumer = this.#consumers.chargedWith(delivery.stream) ?? this.#consumers.roomiest;
       if (consumer === undefined || consumer.room <= 0) continue;
       this.#tables.take(id, delivery, consumer.id!, true);
-      this.#give(consumer, delivery, this.#reader.at(delivery.place));
+      this.#consumers.give(consumer, delivery, this.#reader.at(delivery.place));
     }
     this.#mayWait = this.#tables.countWaiting(id) > 0;
   }
 
   #scanBacklog(id: number, before: number): void {
-    if (this.#stagedScanned >= before || !this.#hasRoom()) return;
+    if (this.#stagedScanned >= before || !this.#consumers.hasRoom) return;
     this.#clogged = this.#mayWait && this.#tables.countWaiting(id) >= MAX_WAITING;
     if (this.#clogged) return;
-    const page = this.#reader.page(this.#stagedScanned, this.#filter, this.#room(), SCAN_SPAN);
+    const page = this.#reader.page(this.#stagedScanned, this.#filter, this.#consumers.room, SCAN_SPAN);
     for (const event of page.events) {
       const place = placeOf(event.position);
       if (place > before) break;
@@ -334,19 +315,19 @@ export class Group {
 
   /** Finds the event a consumer, or a place to wait for one. Answers whether the scan may go on. */
   #assign(id: number, stream: number, place: number, event: () => RecordedEvent): boolean {
-    let consumer = this.#charges.get(stream)?.consumer;
+    let consumer = this.#consumers.chargedWith(stream);
     let owner: number | null | undefined = consumer?.id;
     if (consumer === undefined && (this.#mayWait || this.#others.length > 0)) {
       owner = this.#tables.ownerOf(id, stream);
-      for (const it of this.#consumers) if (it.id === owner) consumer = it;
+      consumer = this.#consumers.byId(owner);
     }
-    if (owner === undefined) consumer = this.#homeOf(stream) ?? this.#roomiest();
+    if (owner === undefined) consumer = this.#consumers.homeOf(stream) ?? this.#consumers.roomiest;
     if (consumer === undefined && owner === undefined) return false;
     if (consumer !== undefined && consumer.room > 0) {
       this.#tables.add(id, stream, place, consumer.id!, false);
-      this.#give(consumer, { stream, place, redeliveries: 0 }, event());
+      this.#consumers.give(consumer, { stream, place, redeliveries: 0 }, event());
     } else {
-      if (!this.#hasRoom()) return false;
+      if (!this.#consumers.hasRoom) return false;
       this.#tables.add(id, stream, place, consumer?.id ?? owner ?? null, true);
       this.#mayWait = true;
     }
@@ -363,57 +344,13 @@ export class Group {
     this.#assigned = false;
   }
 
-  #give(consumer: Consumer, held: Held, event: RecordedEvent): void {
-    consumer.staged.push({ held, event });
-    const charge = this.#charges.get(held.stream);
-    if (charge === undefined) this.#charges.set(held.stream, { consumer, count: 1 });
-    else charge.count += 1;
-    if (this.#homes.get(held.stream) === consumer) return;
-    this.#homes.set(held.stream, consumer);
-    if (this.#homes.size > REMEMBERED_STREAMS) this.#homes.delete(this.#homes.keys().next().value!);
-  }
-
-  #homeOf(stream: number): Consumer | undefined {
-    const home = this.#homes.get(stream);
-    return home !== undefined && this.#consumers.has(home) ? home : undefined;
-  }
-
-  #discharge(stream: number): void {
-    const charge = this.#charges.get(stream);
-    if (charge === undefined) return;
-    charge.count -= 1;
-    if (charge.count === 0) this.#charges.delete(stream);
+  #isBehind(head: number): boolean {
+    return this.#scanned < head && !this.#clogged && this.#consumers.hasRoom;
   }
 
   #evict(consumer: Consumer): void {
-    for (const held of consumer.letGo()) this.#discharge(held.stream);
+    this.#consumers.release(consumer);
     consumer.answers = [];
     consumer.id = undefined;
-  }
-
-  #isBehind(head: number): boolean {
-    return this.#scanned < head && !this.#clogged && this.#hasRoom();
-  }
-
-  #someUnregistered(): boolean {
-    for (const { id } of this.#consumers) if (id === undefined) return true;
-    return false;
-  }
-
-  #hasRoom(): boolean {
-    for (const { room } of this.#consumers) if (room > 0) return true;
-    return false;
-  }
-
-  #room(): number {
-    let room = 0;
-    for (const consumer of this.#consumers) room += Math.max(0, consumer.room);
-    return room;
-  }
-
-  #roomiest(): Consumer | undefined {
-    let best: Consumer | undefined;
-    for (const consumer of this.#consumers) if (consumer.room > (best?.room ?? 0)) best = consumer;
-    return best;
   }
 }
