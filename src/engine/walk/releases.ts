@@ -43,9 +43,12 @@ export class Releases {
     this.#onQuiet = onQuiet;
   }
 
-  /** Nothing is being handed over or waits for it. */
+  /**
+   * Nothing is being handed over or waits for it, and the body has come to rest since the last result: one tick may follow another
+   * without the microtasks in between, so that a result just handed over is not enough to go by.
+   */
   get idle(): boolean {
-    return !this.#handing && this.#recorded.size === 0 && this.#nextLive === this.#live.length;
+    return this.#quiet && !this.#handing && this.#recorded.size === 0 && this.#nextLive === this.#live.length;
   }
 
   /** The body is about to run on its own: nothing is handed over before it has come to rest. */
