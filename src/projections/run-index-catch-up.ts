@@ -26,7 +26,7 @@ import {
 import { type DecodeForIndex, type IndexWriter, indexWriter } from "./run-index-writer.ts";
 
 /** Events folded in one transaction: large enough to share work, small enough not to hold up the process. */
-const STEP_EVENTS = 2_000;
+const STEP_EVENTS = 5_000;
 
 export interface IndexProgress {
   /** Index-relevant events read so far by this catch-up. */

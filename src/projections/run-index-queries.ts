@@ -6,13 +6,14 @@
  * Invariants:
  * - Q1 Order is newest first: `createdAt` descending, then the run id descending, in its stored (stream name) form.
  * - Q2 Every listing is a merge of *lanes*. A lane is an index with an equality prefix, read in order from the cursor, at most one
- *   page of it: what a page costs depends on the page's size, never on how many runs there are.
+ *   page of it: what a page costs depends on the page's size, never on how many runs there are. All lanes are read in one snapshot,
+ *   or a run that another process moves on meanwhile could be met in two of them, or in none.
  * - Q3 A cursor names the last row of a page, not a count: runs that are added meanwhile neither repeat nor hide others.
  */
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { Position } from "../events/event-log.ts";
 import { InvalidCursorError } from "./invalid-cursor-error.ts";
-import { givenText, storedText } from "./run-index-schema.ts";
+import { givenText, inSnapshot, storedText } from "./run-index-schema.ts";
 import { STATUSES } from "./run-index-writer.ts";
 import type { RunStatus } from "./run-state.ts";
 
@@ -78,14 +79,14 @@ type Row = Readonly<Record<string, unknown>>;
 const COLUMNS =
   "run, (SELECT name FROM workflows WHERE id = runs.workflow) AS name, status, created_at, ended_at, key, tenant, code_version, revision, position, problem";
 const lane = (index: string, prefix: string): string =>
-  `SELECT ${COLUMNS} FROM runs INDEXED BY ${index} WHERE ${prefix} (created_at, run) < (?, ?) AND created_at >= ? ORDER BY created_at DESC, run DESC LIMIT ?`;
+  `SELECT id, created_at, run FROM runs INDEXED BY ${index} WHERE ${prefix} AND (created_at, run) < (?, ?) AND created_at >= ? ORDER BY created_at DESC, run DESC LIMIT ?`;
 
 export const runQueries = (database: DatabaseSync): RunQueries => {
-  const everything = database.prepare(lane("runs_newest", ""));
-  const ofStatus = database.prepare(lane("runs_status", "status = ? AND"));
-  const ofWorkflow = database.prepare(lane("runs_workflow", "workflow = ? AND status = ? AND"));
-  const ofKey = database.prepare(lane("runs_key", "key = ? AND workflow = ? AND status = ? AND"));
+  const ofStatus = database.prepare(lane("runs_status", "status = ?"));
+  const ofWorkflow = database.prepare(lane("runs_workflow", "workflow = ? AND status = ?"));
+  const ofKey = database.prepare(lane("runs_key", "key = ? AND workflow = ? AND status = ?"));
   const one = database.prepare(`SELECT ${COLUMNS} FROM runs WHERE run = ?`);
+  const byId = database.prepare(`SELECT ${COLUMNS} FROM runs WHERE id = ?`);
   const workflow = database.prepare("SELECT id FROM workflows WHERE name = ?");
   const workflows = database.prepare("SELECT id FROM workflows");
   const counted = database.prepare("SELECT workflow, status, n FROM counts");
@@ -103,29 +104,27 @@ export const runQueries = (database: DatabaseSync): RunQueries => {
       query.createdAfter ?? Number.NEGATIVE_INFINITY,
       limit + 1,
     ];
-    const statuses = query.status === undefined ? undefined : statusNumbers(query.status);
+    const statuses = query.status === undefined ? ALL_STATUSES : statusNumbers(query.status);
     const rows: Row[] = [];
-    if (query.key !== undefined) {
-      const key = storedText(query.key);
-      for (const id of numbersOf(query.workflow))
-        for (const status of statuses ?? ALL_STATUSES) rows.push(...ofKey.all(key, id, status, ...range));
-    } else if (query.workflow !== undefined) {
-      for (const id of numbersOf(query.workflow))
-        for (const status of statuses ?? ALL_STATUSES) rows.push(...ofWorkflow.all(id, status, ...range));
-    } else if (statuses !== undefined) {
-      for (const status of statuses) rows.push(...ofStatus.all(status, ...range));
-    } else rows.push(...everything.all(...range));
+    for (const status of statuses) {
+      if (query.key === undefined && query.workflow === undefined)
+        rows.push(...ofStatus.all(status, ...range));
+      else
+        for (const id of numbersOf(query.workflow))
+          if (query.key === undefined) rows.push(...ofWorkflow.all(id, status, ...range));
+          else rows.push(...ofKey.all(storedText(query.key), id, status, ...range));
+    }
     rows.sort(newestFirst);
     const page = rows.slice(0, limit);
     const last = page.at(-1);
     return {
-      runs: page.map(summary),
+      runs: page.map(({ id }) => summary(byId.get(id as number) as Row)),
       ...(last !== undefined && rows.length > limit ? { cursor: cursorOf(placeOf(last)) } : {}),
     };
   };
 
   return {
-    list,
+    list: (query) => inSnapshot(database, () => list(query)),
     get: (runId) => {
       const row = one.get(storedText(runId));
       return row === undefined ? undefined : summary(row);

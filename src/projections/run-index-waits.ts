@@ -10,7 +10,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { deadlineKey } from "./hook-keys.ts";
-import { givenText, storedText } from "./run-index-schema.ts";
+import { givenText, inSnapshot, storedText } from "./run-index-schema.ts";
 import { WAIT_KINDS } from "./run-index-writer.ts";
 
 /** An open wait with its deadline in epoch milliseconds. */
@@ -83,7 +83,7 @@ export const waitQueries = (database: DatabaseSync): WaitQueries => {
     "SELECT key, token, opened_at FROM hooks WHERE run = ? ORDER BY opened_at, key",
   );
 
-  return {
+  const queries: WaitQueries = {
     due: ({ until, after }, limit) => {
       const from =
         after === undefined
@@ -149,5 +149,12 @@ export const waitQueries = (database: DatabaseSync): WaitQueries => {
       }
       return open;
     },
+  };
+  // One state of the index for each answer: most are put together from several statements.
+  return {
+    due: (query, limit) => inSnapshot(database, () => queries.due(query, limit)),
+    nextDeadline: queries.nextDeadline,
+    owed: (limit, now) => inSnapshot(database, () => queries.owed(limit, now)),
+    waits: (runId) => inSnapshot(database, () => queries.waits(runId)),
   };
 };

@@ -160,7 +160,9 @@ it("caught up in any chunks, with repeats, shared and reopened, the rows are tho
             revision: state.revision,
           });
           const over = isTerminal(state.status);
-          const sleeps = over ? [] : [...state.sleeps.entries()].filter(([, sleep]) => sleep.over === undefined);
+          const sleeps = over
+            ? []
+            : [...state.sleeps.entries()].filter(([, sleep]) => sleep.over === undefined);
           const hooks = over ? [] : [...state.hooks.entries()].filter(([, hook]) => hook.status === "open");
           const wakeAt =
             sleeps.length === 0 ? undefined : Math.min(...sleeps.map(([, sleep]) => sleep.wakeAt));

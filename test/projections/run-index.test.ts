@@ -468,10 +468,10 @@ describe("catching up", () => {
   it("reports progress of a rebuild, step by step up to the head", async () => {
     const seen: number[] = [];
     const { log, index } = scene({ onProgress: ({ events }) => seen.push(events) });
-    for (let i = 0; i < 4_500; i++) await put(log, `r${i}`, created("orders", i));
+    for (let i = 0; i < 10_500; i++) await put(log, `r${i}`, created("orders", i));
     await index.rebuild();
-    expect(seen).toEqual([2_000, 4_000, 4_500]);
-    expect(await index.count()).toBe(4_500);
+    expect(seen).toEqual([5_000, 10_000, 10_500]);
+    expect(await index.count()).toBe(10_500);
   });
 
   it("a log that fails says so to the caller, and the next call tries again", async () => {
