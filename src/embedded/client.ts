@@ -4,22 +4,27 @@
  */
 
 import { processCodeVersion } from "../engine/code-version.ts";
+import { sliceDelay } from "../engine/deadline.ts";
 import { moveStatus } from "../engine/decide/run.ts";
 import type { LogJournal } from "../engine/journal/create-journal.ts";
+import { recordOf } from "../engine/journal/records.ts";
 import type { RunRecord, RunStatus } from "../engine/journal-store.ts";
+import type { Logger } from "../engine/logger.ts";
 import { mapConcurrent } from "../engine/map-concurrent.ts";
 import { RejectionError } from "../engine/rejection-error.ts";
-import { checkSchema } from "../engine/schema.ts";
+import { messageOf } from "../engine/step-errors.ts";
 import type { AnyWorkflowDef, WorkflowDef } from "../engine/workflow.ts";
 import { newRunId, type WorkflowEngine } from "../engine/workflow-engine.ts";
 import type { EventLog } from "../events/event-log.ts";
 import type { JsonObject } from "../events/json.ts";
+import { StoreError } from "../events/store-error.ts";
 import { type HistoryEntry, readHistory, stateAt } from "../projections/history.ts";
 import type { RunIndex } from "../projections/run-index.ts";
 import type { ListQuery, RunPage } from "../projections/run-index-queries.ts";
 import { isTerminal, type RunState } from "../projections/run-state.ts";
 import { RequestError } from "./request-error.ts";
 import { createSettledRuns } from "./settled-runs.ts";
+import { acceptedAttributes, acceptedInput, text } from "./start-record.ts";
 
 /** A run as the client answers it. `output` only once completed, `error` only once failed. */
 export type RunSnapshot<R = unknown> = {
@@ -50,16 +55,25 @@ export interface StartOptions {
 
 type WorkflowRef = string | AnyWorkflowDef;
 
+/** Once it is stopped, every method throws {@link RequestError} (`Stopped`). The store's trouble is thrown as `StoreError`. */
 export interface RunstreamClient {
-  /** Checks the input against the workflow's schema and records the run; a worker walks it. Throws {@link RequestError}. */
+  /**
+   * Checks the input against the workflow's schema and records the run; a worker walks it. Answers the run's id.
+   *
+   * Throws {@link RequestError} (`UnknownWorkflow`, `InvalidInput`), `PayloadError` with the path of what cannot be recorded, and
+   * `RejectionError` (`RunExists`). After a `StoreError` the run may exist nevertheless; its message names the run's id.
+   */
   start(workflow: WorkflowRef, input?: Record<string, unknown>, options?: StartOptions): Promise<string>;
   get<R = unknown>(
     runId: string,
     workflow?: WorkflowDef<never, R> | AnyWorkflowDef,
   ): Promise<RunSnapshot<R> | undefined>;
-  /** The runs of a workflow with this key, newest first. `limit` default 20, at most 100. */
+  /**
+   * The runs of a workflow with this key, newest first. `limit` default 20, floored, and held between 1 and 100. A run that this
+   * version cannot read is left out and logged.
+   */
   find(workflow: WorkflowRef, key: string, options?: { readonly limit?: number }): Promise<RunSnapshot[]>;
-  /** The runs of a workflow, newest first. `limit` default 20, at most 100. */
+  /** The runs of a workflow, newest first; `limit` as `find` has it. */
   recent(workflow: WorkflowRef, options?: { readonly limit?: number }): Promise<RunSnapshot[]>;
   /** A page of runs, newest first, by workflow, status, key and time. */
   list(query?: ListQuery): Promise<RunPage>;
@@ -70,8 +84,9 @@ export interface RunstreamClient {
   /** Answers the wait on `token` with `payload` (default `{}`); `false` when nobody waits for it. Accepted means recorded. */
   signal(token: string, payload?: unknown): Promise<boolean>;
   /**
-   * Answers when the run is over. Throws {@link RequestError} (`Timeout`) after `timeoutMs` (default: never), and `RejectionError`
-   * (`RunMissing`) for an unknown run. A run that failed is an answer, not an error.
+   * Answers when the run is over, in whatever process. Throws {@link RequestError} (`Timeout`) after `timeoutMs` (default: never;
+   * 0: only looks), `Stopped` when this Runstream is stopped meanwhile, and `RejectionError` (`RunMissing`) for an unknown run. A run
+   * that failed is an answer, not an error.
    */
   result<R = unknown>(runId: string, options?: { readonly timeoutMs?: number }): Promise<RunOutcome<R>>;
   /** Every fact of the run in order; nothing for an unknown run. */
@@ -88,6 +103,7 @@ export interface ClientParts {
   readonly journal: LogJournal;
   readonly engine: WorkflowEngine;
   readonly workflows: Readonly<Record<string, AnyWorkflowDef>>;
+  readonly logger: Logger;
   readonly clock: () => number;
 }
 
@@ -96,8 +112,15 @@ const MAX_LIMIT = 100;
 const READS_AT_ONCE = 8;
 
 export const createClient = (parts: ClientParts): RunstreamClient & { close(): void } => {
-  const { log, index, journal, engine, workflows, clock } = parts;
-  const settledRuns = createSettledRuns(log);
+  const { log, index, journal, engine, workflows, logger, clock } = parts;
+  const settledRuns = createSettledRuns(log, (runId) =>
+    stopped(`The log was closed while run ${JSON.stringify(runId)} was awaited`),
+  );
+  let closed = false;
+
+  const open = (): void => {
+    if (closed) throw stopped("This Runstream was stopped");
+  };
 
   const nameOf = (workflow: WorkflowRef): string => {
     const name =
@@ -110,60 +133,83 @@ export const createClient = (parts: ClientParts): RunstreamClient & { close(): v
     throw new RequestError("UnknownWorkflow", `${asked} is not declared here. Declared: ${declared}.`);
   };
 
-  const checkInput = async (name: string, input: unknown): Promise<unknown> => {
-    const schema = workflows[name]?.input;
-    if (schema === undefined) return input;
-    const checked = await checkSchema(schema, input);
-    if (checked.ok) return checked.value;
-    throw new RequestError(
-      "InvalidInput",
-      `Workflow ${JSON.stringify(name)} does not accept this input: ${checked.message}`,
-    );
-  };
-
   const snapshotOf = async (runId: string): Promise<RunSnapshot | undefined> => {
-    const [record, state] = await Promise.all([journal.getRun(runId), journal.sessions.get(runId).current()]);
+    const state = await journal.sessions.get(runId).current();
+    const record = recordOf(runId, state);
     return record === undefined ? undefined : toSnapshot(record, state.created?.key);
   };
 
   const snapshots = async (query: ListQuery): Promise<RunSnapshot[]> => {
     const { runs } = await index.list({ ...query, limit: clampLimit(query.limit) });
-    const found = await mapConcurrent(runs, READS_AT_ONCE, ({ runId }) => snapshotOf(runId));
+    const found = await mapConcurrent(runs, READS_AT_ONCE, async ({ runId }) => {
+      try {
+        return await snapshotOf(runId);
+      } catch (error) {
+        if (!StoreError.is(error) || error.error._tag !== "Corrupt") throw error;
+        logger.warn("Workflow run cannot be read, so it is left out", { runId, error: messageOf(error) });
+        return undefined;
+      }
+    });
     return found.filter((snapshot) => snapshot !== undefined);
   };
 
   return {
-    async start(workflow, input = {}, { runId = newRunId(), ...attributes } = {}) {
+    async start(workflow, input = {}, options = {}) {
+      open();
       const name = nameOf(workflow);
+      const runId = options.runId === undefined ? newRunId() : text("runId", options.runId);
+      const attributes = acceptedAttributes(options);
       const codeVersion = processCodeVersion();
       const record: RunRecord = {
         runId,
         workflow: name,
         status: "pending",
         createdAt: clock(),
-        input: await checkInput(name, input),
+        input: await acceptedInput(name, workflows[name] as AnyWorkflowDef, input),
         ...(codeVersion !== undefined && { codeVersion }),
       };
       await journal.createRunWith(record, attributes);
       return runId;
     },
-    get: async <R>(runId: string) => (await snapshotOf(runId)) as RunSnapshot<R> | undefined,
-    find: async (workflow, key, { limit } = {}) =>
-      snapshots({ workflow: nameOf(workflow), key, ...(limit !== undefined && { limit }) }),
-    recent: async (workflow, { limit } = {}) =>
-      snapshots({ workflow: nameOf(workflow), ...(limit !== undefined && { limit }) }),
-    list: (query) => index.list(query),
+    async get<R>(runId: string) {
+      open();
+      return (await snapshotOf(text("runId", runId))) as RunSnapshot<R> | undefined;
+    },
+    async find(workflow, key, { limit } = {}) {
+      open();
+      return snapshots({
+        workflow: nameOf(workflow),
+        key: text("key", key),
+        ...(limit !== undefined && { limit }),
+      });
+    },
+    async recent(workflow, { limit } = {}) {
+      open();
+      return snapshots({ workflow: nameOf(workflow), ...(limit !== undefined && { limit }) });
+    },
+    async list(query) {
+      open();
+      return index.list(query);
+    },
     async cancel(runId, { reason } = {}) {
-      const decide = moveStatus("cancelled", { reason }, ["pending", "running"], clock());
-      const moved = await journal.sessions.get(runId).propose(decide);
+      open();
+      const why = reason === undefined ? undefined : text("reason", reason);
+      const decide = moveStatus("cancelled", { reason: why }, ["pending", "running"], clock());
+      const moved = await journal.sessions.get(text("runId", runId)).propose(decide);
       if (moved) engine.abortWalks(runId);
       return moved;
     },
-    wakeUp: (runId, { correlationIds } = {}) =>
-      engine.wakeUp(runId, correlationIds?.length === 0 ? undefined : correlationIds),
-    signal: (token, payload) => engine.signal(token, payload ?? {}),
+    async wakeUp(runId, { correlationIds } = {}) {
+      open();
+      return engine.wakeUp(text("runId", runId), correlationIds?.length === 0 ? undefined : correlationIds);
+    },
+    async signal(token, payload) {
+      open();
+      return engine.signal(text("token", token), payload ?? {});
+    },
     async result<R>(runId: string, { timeoutMs }: { readonly timeoutMs?: number } = {}) {
-      const settled = settledRuns.wait(runId);
+      open();
+      const settled = settledRuns.wait(text("runId", runId));
       try {
         await settled.watching;
         const now = await snapshotOf(runId);
@@ -175,16 +221,30 @@ export const createClient = (parts: ClientParts): RunstreamClient & { close(): v
         settled.leave();
       }
     },
-    history: (runId) => readHistory(log, runId),
-    stateAt: (runId, revision) => stateAt(log, runId, revision),
+    async *history(runId) {
+      open();
+      yield* readHistory(log, text("runId", runId));
+    },
+    async stateAt(runId, revision) {
+      open();
+      return stateAt(log, text("runId", runId), revision);
+    },
     listing: () =>
       Object.entries(workflows).map(([name, { description }]) => ({
         name,
         ...(description !== undefined && { description }),
       })),
-    close: () => settledRuns.close(),
+    close() {
+      closed = true;
+      settledRuns.close((runId) =>
+        stopped(`This Runstream was stopped while run ${JSON.stringify(runId)} was awaited; the run goes on`),
+      );
+    },
   };
 };
+
+const stopped = (what: string): RequestError =>
+  new RequestError("Stopped", `${what}. Open the store again to ask.`);
 
 const toSnapshot = (record: RunRecord, key: string | undefined): RunSnapshot => {
   const { runId, workflow, createdAt, status } = record;
@@ -206,19 +266,23 @@ const toSnapshot = (record: RunRecord, key: string | undefined): RunSnapshot => 
 const clampLimit = (limit = DEFAULT_LIMIT): number =>
   Math.max(1, Math.min(MAX_LIMIT, Math.floor(Number.isNaN(limit) ? DEFAULT_LIMIT : limit)));
 
+/** Longer than a process is likely to wait, and than one timer can: no timeout at all. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
 const within = async (
   timeoutMs: number | undefined,
   over: Promise<void>,
   runId: string,
   status: RunStatus,
 ): Promise<void> => {
-  if (timeoutMs === undefined) return over;
+  if (timeoutMs === undefined || timeoutMs > LONGEST_TIMEOUT_MS) return over;
+  if (Number.isNaN(timeoutMs)) throw new RequestError("InvalidInput", "timeoutMs is NaN. Give milliseconds.");
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      const message = `Run ${JSON.stringify(runId)} was not over after ${timeoutMs} ms (it was ${status}). It goes on: ask again, or wait longer.`;
+      const message = `Run ${JSON.stringify(runId)} was not over after ${timeoutMs} ms (it was ${status} when asked). It goes on: ask again, or wait longer.`;
       reject(new RequestError("Timeout", message));
-    }, timeoutMs);
+    }, sliceDelay(timeoutMs));
   });
   try {
     await Promise.race([over, late]);

@@ -1,5 +1,13 @@
 /** RequestError: what was asked of the client cannot be done as it was asked. Nothing was recorded. Told apart by `reason`. */
-export type RequestReason = "UnknownWorkflow" | "InvalidInput" | "Timeout";
+export type RequestReason =
+  /** The workflow is not declared here. */
+  | "UnknownWorkflow"
+  /** The input, or another argument, is not what can be recorded or what the workflow accepts. */
+  | "InvalidInput"
+  /** The run was not over in time. */
+  | "Timeout"
+  /** This Runstream was stopped. */
+  | "Stopped";
 
 export class RequestError extends Error {
   override readonly name = "RequestError";
@@ -10,7 +18,11 @@ export class RequestError extends Error {
     this.reason = reason;
   }
 
-  static is(value: unknown): value is RequestError {
-    return value instanceof Error && value.name === "RequestError";
+  static is(value: unknown, reason?: RequestReason): value is RequestError {
+    return (
+      value instanceof Error &&
+      value.name === "RequestError" &&
+      (reason === undefined || (value as RequestError).reason === reason)
+    );
   }
 }

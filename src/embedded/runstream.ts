@@ -15,6 +15,7 @@ import { openRunIndex, type RunIndex } from "../projections/run-index.ts";
 import { openSqliteLog } from "../store-sqlite/index.ts";
 import { createClient, type RunstreamClient } from "./client.ts";
 import { keepAlive } from "./keep-alive.ts";
+import { RequestError } from "./request-error.ts";
 
 export interface RunstreamOptions {
   /** A file (made when it does not exist), `":memory:"`, or any EventLog, which is then closed by its owner and not by `stop`. */
@@ -27,7 +28,7 @@ export interface RunstreamOptions {
   readonly durability?: "full" | "normal";
   /** The group of workers that share the runs. All of them must declare the same workflows. Default `"runstream"`. */
   readonly group?: string;
-  /** Walks at once in this worker. Default 256. */
+  /** Walks at once in this worker, a whole number of 1 or more. Default 256. */
   readonly concurrency?: number;
   /** Step bodies at once in this worker. Default 16, or `RUNSTREAM_STEP_CONCURRENCY`. */
   readonly stepConcurrency?: number;
@@ -41,14 +42,14 @@ export interface Runstream extends RunstreamClient {
   readonly index: RunIndex;
   /**
    * Makes this process a worker: it walks the runs it gets a share of and wakes the sleeping ones. It keeps the process alive until
-   * `stop`. Idempotent.
+   * `stop`. Idempotent. Throws `RequestError` (`Stopped`) after `stop`.
    */
   work(): void;
   /** Walks under way in this process. */
   readonly walking: number;
   /**
-   * Drains and closes: no further walk begins, walks under way get `graceMs` (default 5,000) to end, and what is left goes to other
-   * workers. Idempotent.
+   * Drains and closes: no further walk begins, walks under way get `graceMs` (default 5,000) to end and are aborted then, and what is
+   * left goes to other workers. Whoever waits for a `result` meanwhile is refused at the end. Idempotent: the first call's grace counts.
    */
   stop(options?: { readonly graceMs?: number }): Promise<void>;
 }
@@ -56,11 +57,13 @@ export interface Runstream extends RunstreamClient {
 const DEFAULT_GRACE_MS = 5_000;
 const DEFAULT_CONCURRENCY = 256;
 
-/** Throws `StoreError` where the store cannot be opened. */
+/** Throws `StoreError` where the store or the run index cannot be opened, and `RequestError` (`InvalidInput`) for a wrong option. */
 export const openRunstream = (options: RunstreamOptions): Runstream => {
   const { workflows = {}, group = "runstream", logger = silentLogger, clock = () => Date.now() } = options;
+  const concurrency = atLeastOne("concurrency", options.concurrency ?? DEFAULT_CONCURRENCY);
+  if (options.stepConcurrency !== undefined) atLeastOne("stepConcurrency", options.stepConcurrency);
   const log = openLog(options);
-  const index = openRunIndex(log, { path: indexPath(options), clock });
+  const index = openIndex(log, options, clock);
   const journal = createJournal(log, { index: () => index, clock });
   const engine = createWorkflowEngine({
     workflows,
@@ -73,16 +76,22 @@ export const openRunstream = (options: RunstreamOptions): Runstream => {
     logger,
     clock,
   });
-  const client = createClient({ log, index, journal, engine, workflows, clock });
+  const client = createClient({ log, index, journal, engine, workflows, logger, clock });
 
   let working: { stop(graceMs: number): Promise<void>; readonly walking: number } | undefined;
   let stopping: Promise<void> | undefined;
 
   const close = async (graceMs: number): Promise<void> => {
-    await working?.stop(graceMs);
-    client.close();
-    await index.close();
-    if (typeof options.store === "string") await log.close();
+    try {
+      await working?.stop(graceMs);
+    } finally {
+      client.close();
+      try {
+        await index.close();
+      } finally {
+        if (typeof options.store === "string") await log.close();
+      }
+    }
   };
 
   return {
@@ -90,21 +99,26 @@ export const openRunstream = (options: RunstreamOptions): Runstream => {
     log,
     index,
     work() {
-      if (working !== undefined || stopping !== undefined) return;
+      if (stopping !== undefined)
+        throw new RequestError("Stopped", "This Runstream was stopped. Open the store again to work.");
+      if (working !== undefined) return;
       const timers = startTimers({ log, index, sessions: journal.sessions, clock, logger });
       const deliveries = startDeliveries({
         log,
         group,
         execute: engine.execute,
-        concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
+        abortWalks: engine.abortWalks,
+        concurrency,
         logger,
       });
       const alive = keepAlive();
       working = {
         async stop(graceMs) {
-          await timers.stop();
-          await deliveries.stop(graceMs);
-          alive.end();
+          try {
+            await Promise.all([timers.stop(), deliveries.stop(graceMs)]);
+          } finally {
+            alive.end();
+          }
         },
         get walking() {
           return deliveries.walking;
@@ -119,6 +133,21 @@ export const openRunstream = (options: RunstreamOptions): Runstream => {
       return stopping;
     },
   };
+};
+
+/** A log of ours does not stay open when the index beside it cannot be opened. */
+const openIndex = (log: EventLog, options: RunstreamOptions, clock: () => number): RunIndex => {
+  try {
+    return openRunIndex(log, { path: indexPath(options), clock });
+  } catch (error) {
+    if (typeof options.store === "string") void log.close();
+    throw error;
+  }
+};
+
+const atLeastOne = (option: string, value: number): number => {
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new RequestError("InvalidInput", `${option} is ${value}. Give a whole number of 1 or more.`);
 };
 
 const openLog = ({ store, durability, clock }: RunstreamOptions): EventLog =>

@@ -1,15 +1,23 @@
 /**
- * Deliveries from the log: which facts ask for a walk, and the one subscription that turns them into walks.
+ * Deliveries from the log: which facts ask for a walk, and the subscription that turns them into walks.
  *
- * Every worker of a group gets a share of the runs; a run stays with its worker while that lives. Stopping drains: no further walk
- * begins, walks under way come to their end or are given up after a grace time, and what was not acked goes to the other workers.
+ * Every worker of a group gets a share of the runs; a run stays with its worker while that lives.
+ *
+ * Invariants:
+ * - V1 The group's subscription is opened again when it breaks, without touching the walks under way: a run that is redelivered
+ *   meanwhile is walked after them, not beside them.
+ * - V2 Stopping drains: no further walk begins, walks under way come to their end or are given up after a grace time, and what was not
+ *   acked goes to the other workers.
+ * - V3 A run that is cancelled by another process has its walks here aborted.
  */
-import { retry, type Subscription, timer } from "rxjs";
-import type { EventLog } from "../events/event-log.ts";
+import { defer, finalize, from, type Observable, retry, type Subscription, timer } from "rxjs";
+import type { Consumed, EventLog } from "../events/event-log.ts";
 import { RUN_PREFIX, runIdOf } from "../events/stream-names.ts";
+import { sliceDelay } from "./deadline.ts";
 import type { Logger } from "./logger.ts";
 import { FIRST_RETRY_MS, LONGEST_RETRY_MS, walks } from "./pipeline.ts";
 import { messageOf } from "./step-errors.ts";
+import { UndeclaredWorkflowError } from "./undeclared-workflow-error.ts";
 
 /** The facts after which a run has something to do. */
 export const DELIVERED_TYPES = ["RunCreated", "SleepElapsed", "SleepWoken", "HookDelivered"] as const;
@@ -19,6 +27,8 @@ export interface DeliveriesOptions {
   /** The consumer group; all its workers must declare the same workflows. */
   readonly group: string;
   readonly execute: (runId: string, signal: AbortSignal) => Promise<unknown>;
+  /** Aborts the walks of a run in this process, if there are any. */
+  readonly abortWalks: (runId: string) => void;
   /** Walks at once in this worker. */
   readonly concurrency: number;
   readonly logger: Logger;
@@ -33,49 +43,70 @@ export interface Deliveries {
 
 /** How many deliveries a worker holds for each walk it may do at once. */
 const HELD_PER_WALK = 4;
+/** How long an aborted walk may take to come to rest. */
+const REST_MS = 1_000;
 
-export const startDeliveries = ({
-  log,
-  group,
-  execute,
-  concurrency,
-  logger,
-}: DeliveriesOptions): Deliveries => {
+export const startDeliveries = (options: DeliveriesOptions): Deliveries => {
+  const { log, group, execute, concurrency, logger } = options;
   const giveUp = new AbortController();
+  const undeclared = new Set<string>();
   let walking = 0;
   let draining = false;
   let idle: (() => void) | undefined;
 
-  const walk = async (runId: string): Promise<void> => {
-    walking += 1;
-    try {
-      await execute(runId, giveUp.signal);
-    } finally {
-      walking -= 1;
-      if (walking === 0) idle?.();
+  const walk = (runId: string): Observable<unknown> =>
+    defer(() => {
+      walking += 1;
+      return from(execute(runId, giveUp.signal));
+    }).pipe(
+      // After the acks: this is told only when those who listen have seen the end.
+      finalize(() => {
+        walking -= 1;
+        if (walking === 0) idle?.();
+      }),
+    );
+
+  const failed = (runId: string, error: unknown): void => {
+    if (giveUp.signal.aborted) return;
+    if (!UndeclaredWorkflowError.is(error)) {
+      logger.error("Workflow delivery failed", { runId, error: messageOf(error) });
+    } else if (!undeclared.has(error.workflow)) {
+      undeclared.add(error.workflow);
+      logger.error("Workflow is not declared by this worker; its runs are left to workers that declare it", {
+        workflow: error.workflow,
+        runId,
+        group,
+      });
     }
   };
 
-  const deliveries = log.consume(group, {
-    filter: { streamPrefix: RUN_PREFIX, types: DELIVERED_TYPES },
-    maxInFlight: concurrency * HELD_PER_WALK,
-  });
-  const pipeline = walks(deliveries, {
+  const deliveries = log
+    .consume(group, {
+      filter: { streamPrefix: RUN_PREFIX, types: DELIVERED_TYPES },
+      maxInFlight: concurrency * HELD_PER_WALK,
+    })
+    .pipe(openedAgain<Consumed>("Workflow deliveries broke off", group, logger));
+  const cancelled = log
+    .subscribe({ after: "end", filter: { streamPrefix: RUN_PREFIX, types: ["RunCancelled"] } })
+    .pipe(openedAgain("Workflow cancellations broke off", group, logger));
+
+  const subscription: Subscription = walks(deliveries, {
     runOf: ({ event }) => runIdOf(event.stream),
     walk,
     concurrency,
-    logger,
+    failed,
     draining: () => draining,
-  }).pipe(
-    retry({
-      delay: (error: unknown, failures) => {
-        logger.error("Workflow deliveries broke off", { group, error: messageOf(error) });
-        return timer(Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures, 16), LONGEST_RETRY_MS));
-      },
-      resetOnSuccess: true,
+  }).subscribe({
+    complete: () => {
+      if (!draining) logger.error("Workflow deliveries ended: the log was closed under them", { group });
+    },
+  });
+  subscription.add(
+    cancelled.subscribe((item) => {
+      const runId = "type" in item ? runIdOf(item.stream) : undefined;
+      if (runId !== undefined) options.abortWalks(runId);
     }),
   );
-  const subscription: Subscription = pipeline.subscribe();
 
   return {
     get walking() {
@@ -83,25 +114,34 @@ export const startDeliveries = ({
     },
     async stop(graceMs) {
       draining = true;
+      const drained = new Promise<void>((resolve) => {
+        idle = resolve;
+        if (walking === 0) resolve();
+      });
+      await within(graceMs, drained);
       if (walking > 0) {
-        const drained = new Promise<void>((resolve) => {
-          idle = resolve;
-        });
-        await within(graceMs, drained);
-        if (walking > 0) {
-          giveUp.abort(new DOMException("The worker is stopping; the run goes on elsewhere.", "AbortError"));
-          await within(graceMs, drained);
-        }
+        giveUp.abort(new DOMException("The worker is stopping; the run goes on elsewhere.", "AbortError"));
+        await within(REST_MS, drained);
       }
       subscription.unsubscribe();
     },
   };
 };
 
+/** Opens the source again when it breaks, after a wait that doubles until something comes through. */
+const openedAgain = <T>(trouble: string, group: string, logger: Logger) =>
+  retry<T>({
+    delay: (error: unknown, failures) => {
+      logger.error(trouble, { group, error: messageOf(error) });
+      return timer(Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 16), LONGEST_RETRY_MS));
+    },
+    resetOnSuccess: true,
+  });
+
 const within = async (ms: number, done: Promise<void>): Promise<void> => {
   let timeout: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
-    timeout = setTimeout(resolve, ms);
+    timeout = setTimeout(resolve, sliceDelay(ms));
   });
   await Promise.race([done, late]);
   clearTimeout(timeout);

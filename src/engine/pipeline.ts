@@ -5,97 +5,120 @@
  *
  * Invariants:
  * - L1 One walk a run at a time; deliveries that arrive while it walks become one more walk after it.
- * - L2 A delivery is acked only after a walk that began after it arrived (law L8).
+ * - L2 A run's deliveries are acked after a walk that began after they arrived (law L8). More than {@link STANDING} that wait for the
+ *   same walk are acked at once: the ones that stand keep the walk owed, and a busy run must not use up what the worker may hold.
  * - L3 An error in one run ends that walk only: its deliveries come again later, and the others go on.
  * - L4 A run that is idle leaves nothing behind; none is opened a second time while its first walk still drains.
+ * - L5 Runs take turns: one that is to be walked again goes behind those that wait.
  */
-import { defer, EMPTY, from, mergeMap, type Observable, of, repeat } from "rxjs";
+import {
+  catchError,
+  concatWith,
+  defer,
+  EMPTY,
+  expand,
+  filter,
+  ignoreElements,
+  map,
+  type Observable,
+  type ObservableInput,
+  of,
+  tap,
+} from "rxjs";
 import type { Consumed } from "../events/event-log.ts";
-import type { Logger } from "./logger.ts";
 import { messageOf } from "./step-errors.ts";
 
 export interface PipelineOptions {
-  /** Which run a delivery is about; `undefined` for one that is about none, which is acked and dropped. */
+  /** Which run a delivery is about; `undefined` for one that is about none, which is acked and dropped. It must not throw. */
   readonly runOf: (delivery: Consumed) => string | undefined;
-  /** One walk. A rejection means that it must be done again. */
-  readonly walk: (runId: string) => Promise<unknown>;
-  /** Walks at once, over all runs. */
+  /** One walk, over when it completes. An error means that it must be done again. */
+  readonly walk: (runId: string) => ObservableInput<unknown>;
+  /** Walks at once, over all runs; 1 or more. */
   readonly concurrency: number;
-  readonly logger: Logger;
-  /** No further walk is begun while this answers true. */
+  /** Told of every walk that failed. It must not throw. */
+  readonly failed: (runId: string, error: unknown) => void;
+  /** While this answers true no further walk is begun, and what fails stays unanswered: closing the source hands it to others. */
   readonly draining: () => boolean;
 }
 
 /** The first wait before a failed delivery comes again, and the longest, in milliseconds. It doubles each time. */
 export const FIRST_RETRY_MS = 100;
 export const LONGEST_RETRY_MS = 30_000;
+/** How many deliveries of a run may wait for its next walk. */
+export const STANDING = 16;
 
 interface RunQueue {
   readonly runId: string;
   pending: Consumed[];
 }
 
-/** Emits the id of a run after every walk of it. */
+/** Emits a run's id as each walk of it begins. */
 export const walks = (deliveries: Observable<Consumed>, options: PipelineOptions): Observable<string> =>
   defer(() => {
     const queues = new Map<string, RunQueue>();
     return deliveries.pipe(
-      mergeMap((delivery) => enqueue(queues, delivery, options)),
-      mergeMap((queue) => walkUntilIdle(queues, queue, options), options.concurrency),
+      map((delivery) => enqueue(queues, delivery, options)),
+      filter((queue) => queue !== undefined),
+      expand((queue) => walkOnce(queues, queue, options), options.concurrency),
+      map(({ runId }) => runId),
     );
   });
 
-/** Puts the delivery with its run; emits the run if it was idle. */
+/** Puts the delivery with its run; answers the run if it was idle. */
 const enqueue = (
   queues: Map<string, RunQueue>,
   delivery: Consumed,
   { runOf, draining }: PipelineOptions,
-): Observable<RunQueue> => {
-  if (draining()) return EMPTY;
+): RunQueue | undefined => {
+  if (draining()) return undefined;
   const runId = runOf(delivery);
   if (runId === undefined) {
     delivery.ack();
-    return EMPTY;
+    return undefined;
   }
   const queue = queues.get(runId);
   if (queue !== undefined) {
-    queue.pending.push(delivery);
-    return EMPTY;
+    if (queue.pending.length < STANDING) queue.pending.push(delivery);
+    else delivery.ack();
+    return undefined;
   }
   const opened: RunQueue = { runId, pending: [delivery] };
   queues.set(runId, opened);
-  return of(opened);
+  return opened;
 };
 
-const walkUntilIdle = (
+/** Walks the run for all that has arrived by now; emits it if more arrived meanwhile. */
+const walkOnce = (
   queues: Map<string, RunQueue>,
   queue: RunQueue,
-  options: PipelineOptions,
-): Observable<string> => {
-  const goOn = (): boolean => {
-    if (queue.pending.length > 0 && !options.draining()) return true;
-    queues.delete(queue.runId);
-    return false;
-  };
-  return defer(() => (goOn() ? from(walkOnce(queue, options)) : EMPTY)).pipe(
-    repeat({ delay: () => (queues.get(queue.runId) === queue && goOn() ? of(undefined) : EMPTY) }),
-  );
-};
-
-const walkOnce = async (queue: RunQueue, { walk, logger }: PipelineOptions): Promise<string> => {
+  { walk, draining, failed }: PipelineOptions,
+): Observable<RunQueue> => {
   const { runId } = queue;
   const covered = queue.pending;
   queue.pending = [];
-  try {
-    await walk(runId);
-    for (const delivery of covered) delivery.ack();
-  } catch (error) {
-    const reason = messageOf(error);
-    logger.error("Workflow delivery failed", { runId, error: reason });
-    for (const delivery of covered) delivery.nack("retry", reason, retryDelay(delivery.redeliveries));
-  }
-  return runId;
+  const next = defer(() => {
+    if (queue.pending.length > 0 && !draining()) return of(queue);
+    queues.delete(runId);
+    return EMPTY;
+  });
+  if (draining()) return next;
+  return defer(() => walk(runId)).pipe(
+    ignoreElements(),
+    tap({
+      complete: () => {
+        for (const delivery of covered) delivery.ack();
+      },
+    }),
+    catchError((error: unknown) => {
+      failed(runId, error);
+      if (!draining()) for (const delivery of covered) handBack(delivery, messageOf(error));
+      return EMPTY;
+    }),
+    concatWith(next),
+  );
 };
 
-const retryDelay = (redeliveries: number): number =>
-  Math.min(FIRST_RETRY_MS * 2 ** Math.min(redeliveries, 16), LONGEST_RETRY_MS);
+const handBack = (delivery: Consumed, reason: string): void => {
+  const delayMs = Math.min(FIRST_RETRY_MS * 2 ** Math.min(delivery.redeliveries, 16), LONGEST_RETRY_MS);
+  delivery.nack("retry", reason, delayMs);
+};

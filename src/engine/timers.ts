@@ -6,13 +6,15 @@
  * - M1 A timer is a hint (law L7): it fires early, late or twice without harm, since what is due is decided by the clock and recorded
  *   once, by the expected revision, whichever worker comes first.
  * - M2 It looks again at least every minute, so that a clock that was set does not leave runs asleep.
- * - M3 Trouble is logged and tried again; it never ends the timers.
+ * - M3 Trouble is logged and tried again; it never ends the timers, and a run that cannot be written holds up no other.
+ * - M4 Every look goes on from what the one before left behind: what stays due is looked at again after a wait, never at once.
  */
 import { defer, retry, type Subscription, timer } from "rxjs";
 import { decodeRunEvent } from "../events/codec.ts";
 import type { EventLog } from "../events/event-log.ts";
 import { RUN_PREFIX } from "../events/stream-names.ts";
 import type { RunIndex } from "../projections/run-index.ts";
+import type { DueWait } from "../projections/run-index-waits.ts";
 import { elapseDue } from "./decide/sleeps.ts";
 import type { Logger } from "./logger.ts";
 import { mapConcurrent } from "./map-concurrent.ts";
@@ -21,7 +23,7 @@ import { messageOf } from "./step-errors.ts";
 
 export interface TimersOptions {
   readonly log: EventLog;
-  readonly index: RunIndex;
+  readonly index: Pick<RunIndex, "due">;
   readonly sessions: SessionPool;
   readonly clock: () => number;
   readonly logger: Logger;
@@ -36,18 +38,29 @@ const RETRY_MS = 1_000;
 const PAGE = 1_000;
 const AT_ONCE = 256;
 
+/** What a look found: where it stopped, and whether it left something due behind. */
+interface Look {
+  readonly last: DueWait | undefined;
+  readonly left: boolean;
+}
+
 export const startTimers = ({ log, index, sessions, clock, logger }: TimersOptions): Timers => {
+  const unwritable = new Set<string>();
   let stopped = false;
   let alarm: NodeJS.Timeout | undefined;
+  /** When the alarm rings, on a clock that nobody sets. */
   let armedFor = Number.POSITIVE_INFINITY;
   let firing: Promise<void> | undefined;
   let again = false;
+  let retryMs = RETRY_MS;
 
-  const arm = (at: number): void => {
+  const armIn = (ms: number): void => {
+    const delayMs = Math.min(Math.max(0, ms), LOOK_AGAIN_MS);
+    const at = performance.now() + delayMs;
     if (stopped || at >= armedFor) return;
     armedFor = at;
     clearTimeout(alarm);
-    alarm = setTimeout(() => fire(), Math.min(Math.max(0, at - clock()), LOOK_AGAIN_MS));
+    alarm = setTimeout(() => fire(), delayMs);
     alarm.unref();
   };
 
@@ -67,40 +80,56 @@ export const startTimers = ({ log, index, sessions, clock, logger }: TimersOptio
 
   const look = async (): Promise<void> => {
     try {
-      const unrecorded = await elapseAllDue();
-      const next = await index.nextDeadline();
-      const soonest = unrecorded ? clock() + RETRY_MS : 0;
-      arm(Math.max(soonest, Math.min(next ?? Number.POSITIVE_INFINITY, clock() + LOOK_AGAIN_MS)));
+      const { last, left } = await elapseAllDue();
+      if (stopped) return;
+      const [next] = await index.due({
+        until: Number.POSITIVE_INFINITY,
+        limit: 1,
+        ...(last !== undefined && { after: last }),
+      });
+      armIn(next === undefined ? LOOK_AGAIN_MS : next.wakeAt - clock());
+      if (left) armIn(retryMs);
+      retryMs = left ? Math.min(retryMs * 2, LOOK_AGAIN_MS) : RETRY_MS;
     } catch (error) {
       if (stopped) return;
       logger.error("Workflow timers could not look for what is due", { error: messageOf(error) });
-      arm(clock() + RETRY_MS);
+      armIn(RETRY_MS);
     }
   };
 
-  /** Answers whether anything stayed due, because its run could not be written. */
-  const elapseAllDue = async (): Promise<boolean> => {
+  const elapseAllDue = async (): Promise<Look> => {
     const until = clock();
-    let failed = false;
-    for (let after: Awaited<ReturnType<RunIndex["due"]>>[number] | undefined; !stopped; ) {
-      const page = await index.due({ until, limit: PAGE, ...(after !== undefined && { after }) });
+    let last: DueWait | undefined;
+    let left = false;
+    for (;;) {
+      const page = await index.due({ until, limit: PAGE, ...(last !== undefined && { after: last }) });
       const runIds = [...new Set(page.map(({ runId }) => runId))];
       await mapConcurrent(runIds, AT_ONCE, async (runId) => {
-        try {
-          await sessions.get(runId).propose(elapseDue(clock()));
-        } catch (error) {
-          failed = true;
-          logger.error("Workflow deadline could not be recorded", { runId, error: messageOf(error) });
-        }
+        if (!(await elapse(runId, until))) left = true;
       });
-      after = page.at(-1);
-      if (page.length < PAGE) return failed;
+      last = page.at(-1) ?? last;
+      if (page.length < PAGE || stopped) return { last, left };
     }
-    return failed;
+  };
+
+  /** Answers whether it recorded anything: what stays due without that must not be looked for again at once. */
+  const elapse = async (runId: string, until: number): Promise<boolean> => {
+    if (stopped) return false;
+    try {
+      const recorded = await sessions.get(runId).propose(elapseDue(until));
+      unwritable.delete(runId);
+      return recorded > 0;
+    } catch (error) {
+      if (!stopped && !unwritable.has(runId)) {
+        unwritable.add(runId);
+        logger.error("Workflow deadline could not be recorded", { runId, error: messageOf(error) });
+      }
+      return false;
+    }
   };
 
   const scheduled = defer(() => {
-    arm(clock());
+    armIn(0);
     return log.subscribe({ after: "end", filter: { streamPrefix: RUN_PREFIX, types: ["SleepScheduled"] } });
   });
   const subscription: Subscription = scheduled
@@ -112,10 +141,18 @@ export const startTimers = ({ log, index, sessions, clock, logger }: TimersOptio
         },
       }),
     )
-    .subscribe((item) => {
-      if (!("type" in item)) return;
-      const decoded = decodeRunEvent(item);
-      if (decoded._tag === "Right" && decoded.right.type === "SleepScheduled") arm(decoded.right.data.wakeAt);
+    .subscribe({
+      next: (item) => {
+        if (!("type" in item)) return;
+        const decoded = decodeRunEvent(item);
+        if (decoded._tag === "Right" && decoded.right.type === "SleepScheduled")
+          armIn(decoded.right.data.wakeAt - clock());
+      },
+      complete: () => {
+        // The log was closed: there is nothing to look at any more.
+        stopped = true;
+        clearTimeout(alarm);
+      },
     });
 
   return {
