@@ -1,0 +1,45 @@
+/** `runstream cancel`: ends a run. */
+import type { Command } from "commander";
+import type { GlobalOptions } from "../command-options.ts";
+import { existingStore, resolveRun } from "../store-file.ts";
+import { printJson, tell } from "../terminal.ts";
+import { CliError } from "../usage-error.ts";
+
+interface CancelOptions extends GlobalOptions {
+  readonly reason?: string;
+}
+
+export const registerCancel = (program: Command): void => {
+  program
+    .command("cancel")
+    .summary("end a run")
+    .description(
+      "Ends a run for good. A step that is under way in another process may still end, but its result is not recorded. Exit code 1\n" +
+        "where the run was over already.",
+    )
+    .argument("<run>", "the run's id, or the beginning of it")
+    .option("-r, --reason <text>", "why; it is recorded")
+    .addHelpText("after", EXAMPLES)
+    .action(async (run: string, _options, command: Command) => {
+      await cancel(run, command.optsWithGlobals<CancelOptions>());
+    });
+};
+
+const EXAMPLES = `
+Examples:
+  $ runstream cancel 1a2b3c --reason 'ordered twice'`;
+
+const cancel = async (typed: string, { db, json, reason }: CancelOptions): Promise<void> => {
+  const { openRunstream } = await import("../../embedded/runstream.ts");
+  const runstream = openRunstream({ store: existingStore(db) });
+  try {
+    const runId = await resolveRun(runstream.log, typed);
+    const cancelled = await runstream.cancel(runId, reason === undefined ? {} : { reason });
+    const status = cancelled ? "cancelled" : (await runstream.get(runId))?.status;
+    if (json) await printJson({ runId, cancelled, status });
+    if (!cancelled) throw new CliError(`Run ${runId} is over already: it is ${status}. Nothing was changed.`);
+    if (!json) tell(`Cancelled: run ${runId}.`);
+  } finally {
+    await runstream.stop();
+  }
+};

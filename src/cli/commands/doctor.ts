@@ -1,0 +1,98 @@
+/** `runstream doctor`: is the store healthy? */
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import type { UnreadableRun } from "../../projections/run-index-queries.ts";
+import type { SqliteLogHealth } from "../../store-sqlite/index.ts";
+import type { GlobalOptions, SetExit } from "../command-options.ts";
+import { existingStore, indexFile, withLog } from "../store-file.ts";
+import { harmless, out, print, printJson } from "../terminal.ts";
+import { EXIT } from "../usage-error.ts";
+
+export const registerDoctor = (program: Command, setExit: SetExit): void => {
+  program
+    .command("doctor")
+    .summary("is the store healthy?")
+    .description(
+      "Examines the store: that the file is whole, that every run can be read by this version, how far the run index and the\n" +
+        "workers lag behind, and whether deliveries were set aside. Exit code 1 where something needs attention. It reads the\n" +
+        "whole file: expect a second per million events.",
+    )
+    .addHelpText("after", EXAMPLES)
+    .action(async (_options, command: Command) => {
+      setExit(await doctor(command.optsWithGlobals<GlobalOptions>()));
+    });
+};
+
+const EXAMPLES = `
+Examples:
+  $ runstream doctor --db /var/lib/orders.db
+  $ runstream doctor --json | jq .attention`;
+
+/** So many unreadable runs are named. */
+const NAMED_RUNS = 20;
+
+interface IndexHealth {
+  readonly exists: boolean;
+  /** Whether it had seen everything when it was opened. */
+  readonly caughtUp: boolean;
+  readonly unreadableRuns: readonly UnreadableRun[];
+}
+
+const doctor = async ({ db, json }: GlobalOptions): Promise<number> => {
+  const { checkSqliteLog } = await import("../../store-sqlite/index.ts");
+  const log = checkSqliteLog(existingStore(db));
+  const index = log.healthy ? await examineIndex(db) : undefined;
+  const attention = [
+    ...log.problems,
+    ...(index?.unreadableRuns ?? []).map(({ runId, reason }) => `Run ${runId} cannot be read: ${reason}`),
+    ...log.groups
+      .filter(({ parked }) => parked > 0)
+      .map(({ name, parked }) => `${parked} deliveries of group ${name} were set aside`),
+  ];
+  const healthy = attention.length === 0;
+  await (json ? printJson({ db, healthy, attention, log, index }) : print(asText(db, attention, log, index)));
+  return healthy ? EXIT.ok : EXIT.failed;
+};
+
+const examineIndex = (db: string): Promise<IndexHealth> =>
+  withLog(db, async (log) => {
+    const { openRunIndex } = await import("../../projections/run-index.ts");
+    const exists = existsSync(indexFile(db));
+    // Where there is no index file, one in memory shows as well which runs can be read.
+    const index = openRunIndex(log, exists ? { path: indexFile(db) } : {});
+    try {
+      const { caughtUp } = await index.lag();
+      return { exists, caughtUp, unreadableRuns: await index.problems(NAMED_RUNS) };
+    } finally {
+      await index.close();
+    }
+  });
+
+const asText = (
+  db: string,
+  attention: readonly string[],
+  log: SqliteLogHealth,
+  index: IndexHealth | undefined,
+): string => {
+  const { events, streams, bytes, walBytes, payloads, schema } = log;
+  const lines = [
+    `${out.bold(db)}: ${attention.length === 0 ? out.green("healthy") : out.red("needs attention")}`,
+    ...attention.map((text) => `  ${out.red("✗")} ${harmless(text)}`),
+    `  ${count(events)} events in ${count(streams)} streams, schema ${schema}`,
+    `  ${count(bytes)} bytes, and ${count(walBytes)} in the write-ahead log`,
+    `  ${count(payloads.checked)} payloads parsed${payloads.complete ? "" : " (a sample)"}`,
+  ];
+  if (index !== undefined) lines.push(`  ${indexText(index)}`);
+  for (const { name, lag, consumers, inHand, waiting, parked } of log.groups)
+    lines.push(
+      `  group ${harmless(name)}: ${count(consumers)} workers, ${count(inHand)} deliveries in hand, ${count(waiting)} waiting, ${count(parked)} set aside, ${count(lag)} events to look at`,
+    );
+  return lines.join("\n");
+};
+
+const indexText = ({ exists, caughtUp }: IndexHealth): string => {
+  if (!exists) return "run index: not made yet; the first listing makes it";
+  return caughtUp ? "run index: up to date" : "run index: was behind, and has caught up now";
+};
+
+const count = (value: number): string => value.toLocaleString("en-US");

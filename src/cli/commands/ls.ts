@@ -1,0 +1,95 @@
+/** `runstream ls`: a page of runs, newest first. */
+import type { Command } from "commander";
+import type { RunSummary } from "../../projections/run-index-queries.ts";
+import type { RunStatus } from "../../projections/run-state.ts";
+import { collect, type GlobalOptions, wholeNumber } from "../command-options.ts";
+import { nearest } from "../nearest.ts";
+import { existingStore, indexFile, withLog } from "../store-file.ts";
+import { type Cell, harmless, out, print, printJson, statusText, table, tell } from "../terminal.ts";
+import { usageError } from "../usage-error.ts";
+
+interface LsOptions extends GlobalOptions {
+  readonly workflow?: string;
+  readonly status?: readonly string[];
+  readonly key?: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+const STATUSES: readonly RunStatus[] = ["pending", "running", "completed", "failed", "cancelled"];
+
+export const registerLs = (program: Command): void => {
+  program
+    .command("ls")
+    .summary("list runs, newest first")
+    .description("Lists runs, newest first, a page at a time.")
+    .option("-w, --workflow <name>", "only runs of this workflow")
+    .option(
+      "-s, --status <status>",
+      `only runs of this status (${STATUSES.join(", ")}); may be repeated`,
+      collect,
+    )
+    .option("-k, --key <key>", "only runs with this key of yours")
+    .option("-n, --limit <n>", "runs on a page, at most 1,000", wholeNumber(1), 20)
+    .option("--cursor <cursor>", "go on after the page that printed this cursor")
+    .addHelpText("after", EXAMPLES)
+    .action(async (_options, command: Command) => {
+      await ls(command.optsWithGlobals<LsOptions>());
+    });
+};
+
+const EXAMPLES = `
+With --json one object is printed: {"runs":[…],"cursor":"…"}; there is no cursor on the last page.
+
+Examples:
+  $ runstream ls
+  $ runstream ls --workflow fulfil --status failed --status cancelled
+  $ runstream ls --json | jq -r '.runs[].runId'`;
+
+const ls = async (options: LsOptions): Promise<void> => {
+  const { db, workflow, key, limit, cursor } = options;
+  const query = {
+    ...(workflow !== undefined && { workflow }),
+    ...(options.status !== undefined && { status: statusesOf(options.status) }),
+    ...(key !== undefined && { key }),
+    ...(cursor !== undefined && { cursor }),
+    limit,
+  };
+  existingStore(db);
+  const page = await withLog(db, async (log) => {
+    const { openRunIndex } = await import("../../projections/run-index.ts");
+    const index = openRunIndex(log, { path: indexFile(db) });
+    try {
+      return await index.list(query);
+    } finally {
+      await index.close();
+    }
+  });
+  if (options.json) return printJson(page);
+  if (page.runs.length === 0) return tell("No runs.");
+  await print(listing(page.runs));
+  if (page.cursor !== undefined) tell(out.dim(`There are more: --cursor ${page.cursor}`));
+};
+
+const statusesOf = (asked: readonly string[]): RunStatus[] =>
+  asked
+    .flatMap((text) => text.split(","))
+    .map((text) => {
+      const status = STATUSES.find((one) => one === text);
+      if (status !== undefined) return status;
+      const near = nearest(text, STATUSES);
+      const hint = near === undefined ? "" : ` Did you mean "${near}"?`;
+      throw usageError(`There is no status ${JSON.stringify(text)}.${hint} A run is ${STATUSES.join(", ")}.`);
+    });
+
+const listing = (runs: readonly RunSummary[]): string => {
+  const rows = runs.map((run): (string | Cell)[] => [
+    harmless(run.runId),
+    harmless(run.workflow),
+    { text: run.status, color: () => statusText(run.status) },
+    new Date(run.createdAt).toISOString().slice(0, 19).replace("T", " "),
+    harmless(run.key ?? ""),
+    run.problem === undefined ? "" : { text: `cannot be read: ${harmless(run.problem)}`, color: out.red },
+  ]);
+  return table([["RUN", "WORKFLOW", "STATUS", "CREATED (UTC)", "KEY", ""], ...rows]);
+};

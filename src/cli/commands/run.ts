@@ -1,0 +1,135 @@
+/** `runstream run`: starts a run and drives it in this process, showing every event as it happens. */
+import type { Command } from "commander";
+import { formatDuration } from "../../projections/event-line.ts";
+import type { HistoryEntry } from "../../projections/history.ts";
+import type { GlobalOptions, SetExit } from "../command-options.ts";
+import { eventJson } from "../event-json.ts";
+import { eventText } from "../event-text.ts";
+import { jsonObjectArgument } from "../json-argument.ts";
+import { chooseWorkflow, loadWorkflows } from "../module-workflows.ts";
+import { err, print, printJson, tell } from "../terminal.ts";
+import { EXIT } from "../usage-error.ts";
+import { waitText } from "../wait-text.ts";
+
+interface RunOptions extends GlobalOptions {
+  readonly input: string;
+  readonly key?: string;
+  readonly id?: string;
+  readonly tenant?: string;
+  readonly detachWhenParked?: true;
+}
+
+export const registerRun = (program: Command, setExit: SetExit): void => {
+  program
+    .command("run")
+    .summary("start a run and drive it here until it is over")
+    .description(
+      "Starts a run and drives it in this process until it is over. Every event is shown as it happens, on standard\n" +
+        "error; the run's output is printed on standard output. The store is made if there is none.\n\n" +
+        "While it drives its run this process is a worker like any other: it takes its share of the store's runs.",
+    )
+    .argument("<module>", ".ts or .js file that exports workflows")
+    .argument("[workflow]", "which of them; not needed where there is only one")
+    .option(
+      "-i, --input <json>",
+      "the run's input, a JSON object; @file reads a file, @- standard input",
+      "{}",
+    )
+    .option("--key <key>", "your own key of the run, not unique")
+    .option("--id <id>", "your own id of the run, unique in the store")
+    .option("--tenant <tenant>", "whom the run belongs to")
+    .option("--detach-when-parked", "leave the run to a worker as soon as it only waits (exit code 4)")
+    .addHelpText("after", EXAMPLES)
+    .action(async (module: string, workflow: string | undefined, _options, command: Command) => {
+      setExit(await run(module, workflow, command.optsWithGlobals<RunOptions>()));
+    });
+};
+
+const EXAMPLES = `
+Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 cancelled, 4 parked, 130 interrupted (the run goes on when a worker runs).
+
+Examples:
+  $ runstream run greet.ts --input '{"name":"Ada"}'
+  $ runstream run orders.ts fulfil --input @order.json --key order/17
+  $ runstream run greet.ts --json | jq .type`;
+
+const run = async (module: string, named: string | undefined, options: RunOptions): Promise<number> => {
+  const input = jsonObjectArgument("--input", options.input);
+  const workflows = await loadWorkflows(module);
+  const workflow = chooseWorkflow(workflows, named, module);
+  const [{ openRunstream }, { newRunId }, { followRun }, { listenForInterrupts }] = await Promise.all([
+    import("../../embedded/runstream.ts"),
+    import("../../engine/workflow-engine.ts"),
+    import("../followed-run.ts"),
+    import("../interrupts.ts"),
+  ]);
+
+  const runId = options.id ?? newRunId();
+  const ofThisRun = (message: string, fields?: Record<string, unknown>): void => {
+    if (fields?.runId === runId)
+      tell(err.yellow(`${message}: ${String(fields.error ?? fields.reason ?? "")}`));
+  };
+  const quietly = (): void => {};
+  const logger = { debug: quietly, info: quietly, warn: ofThisRun, error: ofThisRun };
+  const runstream = openRunstream({ store: options.db, workflows, logger });
+  const interrupts = listenForInterrupts();
+  const followed = followRun(runstream.log, runId, show(runId, options));
+  try {
+    await followed.ready;
+    runstream.work();
+    const { key, tenant } = options;
+    await runstream.start(workflow, input, {
+      runId,
+      ...(key !== undefined && { key }),
+      ...(tenant !== undefined && { tenant }),
+    });
+    const ended = await Promise.race([
+      followed.over.then(() => "over" as const),
+      interrupts.first,
+      ...(options.detachWhenParked ? [followed.parked.then(() => "parked" as const)] : []),
+    ]);
+    const goesOn = `It goes on when a worker runs: ${err.cyan(`runstream worker ${module} --db ${options.db}`)}`;
+    if (ended === "parked") {
+      const { reportOf } = await import("../../projections/run-report.ts");
+      const { waitingFor } = reportOf(followed.timeline);
+      if (options.json) await printJson({ runId, workflow, status: "running", waitingFor });
+      tell(
+        `Run ${runId} is parked: it waits for ${waitingFor.map((wait) => waitText(wait)).join(", and for ")}.\n${goesOn}`,
+      );
+      return EXIT.parked;
+    }
+    if (ended !== "over") {
+      tell(`\nInterrupted. Run ${runId} is recorded and not over. ${goesOn}`);
+      return ended;
+    }
+    return followed.timeline.status === "completed"
+      ? EXIT.ok
+      : followed.timeline.status === "failed"
+        ? EXIT.failed
+        : EXIT.cancelled;
+  } finally {
+    followed.stop();
+    await runstream.stop({ graceMs: STOP_GRACE_MS });
+    interrupts.release();
+  }
+};
+
+/** Somebody pressed Ctrl-C: a step that takes longer is begun again by a worker. */
+const STOP_GRACE_MS = 1_000;
+
+/** Events as lines of a terminal, with the time since the run was created; or as JSON. The output is data in both. */
+const show = (runId: string, { json }: RunOptions): ((entry: HistoryEntry) => void) => {
+  let createdAt: number | undefined;
+  return (entry) => {
+    createdAt ??= entry.recordedAt;
+    if (json) {
+      printJson(eventJson(runId, entry));
+      return;
+    }
+    const since = formatDuration(Math.max(0, entry.recordedAt - createdAt));
+    const note = entry.revision === 0 ? ` (${runId})` : "";
+    tell(`${err.dim(since.padStart(9))}  ${eventText(entry, err)}${err.dim(note)}`);
+    if (entry.event.type === "RunCompleted" && entry.event.data.output !== undefined)
+      print(JSON.stringify(entry.event.data.output.json, undefined, 2));
+  };
+};

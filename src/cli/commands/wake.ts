@@ -1,0 +1,48 @@
+/** `runstream wake`: cuts waits short. */
+import type { Command } from "commander";
+import { collect, type GlobalOptions } from "../command-options.ts";
+import { existingStore, resolveRun } from "../store-file.ts";
+import { printJson, tell } from "../terminal.ts";
+import { CliError } from "../usage-error.ts";
+
+interface WakeOptions extends GlobalOptions {
+  readonly id?: readonly string[];
+}
+
+export const registerWake = (program: Command): void => {
+  program
+    .command("wake")
+    .summary("cut a run's sleeps short")
+    .description(
+      "Cuts waits of a run short: every sleep, or the waits that declared one of the given correlation ids. Exit code 1 where\n" +
+        "nothing was waiting.",
+    )
+    .argument("<run>", "the run's id, or the beginning of it")
+    .option("--id <correlation-id>", "only waits with this correlation id; may be repeated", collect)
+    .addHelpText("after", EXAMPLES)
+    .action(async (run: string, _options, command: Command) => {
+      await wake(run, command.optsWithGlobals<WakeOptions>());
+    });
+};
+
+const EXAMPLES = `
+Examples:
+  $ runstream wake 1a2b3c
+  $ runstream wake 1a2b3c --id reminder --id follow-up`;
+
+const wake = async (typed: string, { db, json, id }: WakeOptions): Promise<void> => {
+  const { openRunstream } = await import("../../embedded/runstream.ts");
+  const runstream = openRunstream({ store: existingStore(db) });
+  try {
+    const runId = await resolveRun(runstream.log, typed);
+    const woken = await runstream.wakeUp(runId, id === undefined ? {} : { correlationIds: id });
+    if (json) await printJson({ runId, woken });
+    if (woken === 0) {
+      const which = id === undefined ? "no sleep to cut short" : `no wait with the id ${id.join(" or ")}`;
+      throw new CliError(`Run ${runId} has ${which}. "runstream show ${runId}" says what it waits for.`);
+    }
+    if (!json) tell(`Woken: ${woken} ${woken === 1 ? "wait" : "waits"} of run ${runId}.`);
+  } finally {
+    await runstream.stop();
+  }
+};

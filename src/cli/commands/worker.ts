@@ -1,0 +1,139 @@
+/** `runstream worker`: walks the runs of a store until it is told to stop. */
+import type { Command } from "commander";
+import type { AnyWorkflowDef } from "../../engine/workflow.ts";
+import { type GlobalOptions, type SetExit, wholeNumber } from "../command-options.ts";
+import { loadWorkflows, type Workflows } from "../module-workflows.ts";
+import { err, harmless, printJson, tell } from "../terminal.ts";
+import { EXIT } from "../usage-error.ts";
+
+interface WorkerOptions extends GlobalOptions {
+  readonly concurrency?: number;
+  readonly stepConcurrency?: number;
+  readonly grace: number;
+  readonly quiet?: true;
+}
+
+export const registerWorker = (program: Command, setExit: SetExit): void => {
+  program
+    .command("worker")
+    .summary("walk the store's runs until Ctrl-C")
+    .description(
+      "Works until SIGINT (Ctrl-C) or SIGTERM: walks the runs that have something to do and wakes those whose time has come.\n" +
+        "Then it drains: steps under way may end, and what is left goes to other workers. A second signal ends it at once.\n\n" +
+        "Several workers may share a store. All of them must be given the same workflows.",
+    )
+    .argument("<module>", ".ts or .js file that exports workflows")
+    .option("--concurrency <n>", "runs walked at once (default 256)", wholeNumber(1))
+    .option(
+      "--step-concurrency <n>",
+      "step bodies at once (default 16, env RUNSTREAM_STEP_CONCURRENCY)",
+      wholeNumber(1),
+    )
+    .option("--grace <seconds>", "how long steps under way may take when it stops", wholeNumber(0), 5)
+    .option("-q, --quiet", "say nothing about single runs")
+    .addHelpText("after", EXAMPLES)
+    .action(async (module: string, _options, command: Command) => {
+      setExit(await work(module, command.optsWithGlobals<WorkerOptions>()));
+    });
+};
+
+const EXAMPLES = `
+With --json every line on standard output is {"at","what",…}; what: working, walking, over, warning, stopping, stopped.
+
+Examples:
+  $ runstream worker orders.ts
+  $ runstream worker orders.ts --db /var/lib/orders.db --step-concurrency 4`;
+
+const work = async (module: string, options: WorkerOptions): Promise<number> => {
+  const workflows = await loadWorkflows(module);
+  const say = narrator(options);
+  const { openRunstream } = await import("../../embedded/runstream.ts");
+  const { listenForInterrupts } = await import("../interrupts.ts");
+  const mine = new Set<string>();
+  const trouble = (message: string, fields: Record<string, unknown> = {}): void =>
+    say("warning", `${message} ${JSON.stringify(fields)}`, { message, ...fields });
+  const { concurrency, stepConcurrency } = options;
+  const runstream = openRunstream({
+    store: options.db,
+    workflows: observed(workflows, (runId, workflow) => {
+      mine.add(runId);
+      if (!options.quiet) say("walking", `walking ${runId} (${workflow})`, { runId, workflow });
+    }),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(stepConcurrency !== undefined && { stepConcurrency }),
+    logger: { debug: () => {}, info: () => {}, warn: trouble, error: trouble },
+  });
+  const interrupts = listenForInterrupts();
+  const { runIdOf } = await import("../../events/stream-names.ts");
+  const ends = runstream.log
+    .subscribe({ after: "end", filter: { streamPrefix: "run-", types: ENDS.map(([type]) => type) } })
+    .subscribe({
+      next: (item) => {
+        if (!("type" in item)) return;
+        const runId = runIdOf(item.stream) ?? item.stream;
+        const status = ENDS.find(([type]) => type === item.type)![1];
+        if (mine.delete(runId) && !options.quiet) say("over", `${status} ${runId}`, { runId, status });
+      },
+      error: (error: unknown) =>
+        trouble("The worker cannot see which runs are over", { error: String(error) }),
+    });
+  try {
+    runstream.work();
+    const names = Object.keys(workflows);
+    const known = names.map((name) => harmless(name)).join(", ");
+    say("working", `Working on ${options.db} as process ${process.pid}; workflows: ${known}. Ctrl-C stops.`, {
+      db: options.db,
+      pid: process.pid,
+      workflows: names,
+    });
+    await interrupts.first;
+    const { walking } = runstream;
+    say(
+      "stopping",
+      `Stopping: ${walking} walks under way get ${options.grace} s to end. Ctrl-C again ends at once.`,
+      {
+        walking,
+      },
+    );
+    return EXIT.ok;
+  } finally {
+    await runstream.stop({ graceMs: options.grace * 1_000 });
+    ends.unsubscribe();
+    interrupts.release();
+    say("stopped", "Stopped. What was not over goes on with the next worker.", {});
+  }
+};
+
+const ENDS = [
+  ["RunCompleted", "completed"],
+  ["RunFailed", "failed"],
+  ["RunCancelled", "cancelled"],
+] as const;
+
+/** The workflows, with a word at the beginning of every walk. */
+const observed = (workflows: Workflows, onWalk: (runId: string, workflow: string) => void): Workflows =>
+  Object.fromEntries(
+    Object.entries(workflows).map(([name, def]): [string, AnyWorkflowDef] => [
+      name,
+      {
+        ...def,
+        run(input, ctx) {
+          onWalk(ctx.runId, name);
+          return def.run(input, ctx);
+        },
+      },
+    ]),
+  );
+
+type Say = (what: string, text: string, fields: Record<string, unknown>) => void;
+
+const narrator =
+  ({ json }: WorkerOptions): Say =>
+  (what, text, fields) => {
+    const at = Date.now();
+    if (json) printJson({ at, what, ...fields });
+    else {
+      const time = new Date(at).toISOString().slice(11, 23);
+      tell(`${err.dim(time)}  ${what === "warning" ? err.yellow(harmless(text)) : harmless(text)}`);
+    }
+  };

@@ -1,0 +1,31 @@
+#!/usr/bin/env node
+/**
+ * The command line `runstream`. Here: the process (warnings, pipes, exit code). What the commands are is in program.ts.
+ */
+import { enableCompileCache } from "node:module";
+
+enableCompileCache?.();
+
+// Before Node 24 the mere import of node:sqlite prints a warning; it says nothing to somebody who types a command.
+const emit = process.emit;
+process.emit = function (this: NodeJS.Process, name: string, ...args: unknown[]) {
+  const [warning] = args;
+  if (
+    name === "warning" &&
+    warning instanceof Error &&
+    warning.name === "ExperimentalWarning" &&
+    warning.message.startsWith("SQLite")
+  )
+    return false;
+  return Reflect.apply(emit, this, [name, ...args]);
+} as typeof process.emit;
+
+// Whoever reads our output may have had enough of it (`| head`): that is no failure of ours.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === "EPIPE" ? 0 : 1);
+});
+
+const { runCli } = await import("./program.ts");
+const exitCode = await runCli(process.argv.slice(2));
+// Explicitly, since a user's module may have left something open.
+process.stdout.write("", () => process.exit(exitCode));

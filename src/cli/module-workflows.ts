@@ -1,0 +1,70 @@
+/**
+ * Workflows out of a module of the user's: its exports that `workflow()` made, by the name they are exported under. A default export may
+ * be one workflow, known by the file's name, or a record of them.
+ */
+import { existsSync } from "node:fs";
+import { basename, extname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { AnyWorkflowDef } from "../engine/workflow.ts";
+import { nearest } from "./nearest.ts";
+import { usageError } from "./usage-error.ts";
+
+export type Workflows = Readonly<Record<string, AnyWorkflowDef>>;
+
+/** Throws a usage error where the module is missing, cannot be imported, or exports no workflow. */
+export const loadWorkflows = async (module: string): Promise<Workflows> => {
+  const path = resolve(module);
+  if (!existsSync(path))
+    throw usageError(`There is no module ${JSON.stringify(module)} (looked for ${path}).`);
+  const workflows = workflowsOf(await importModule(module, path), basename(path, extname(path)));
+  if (Object.keys(workflows).length > 0) return workflows;
+  throw usageError(
+    `${module} exports no workflow. Export what workflow({ run }) returns, by name:\n  export const greet = workflow({ run: async (input, ctx) => … });`,
+  );
+};
+
+/** The workflow called `name`; the only one where no name is given. Throws a usage error that lists the names, or suggests the near one. */
+export const chooseWorkflow = (workflows: Workflows, name: string | undefined, module: string): string => {
+  const names = Object.keys(workflows);
+  if (name === undefined) {
+    if (names.length === 1) return names[0]!;
+    throw usageError(`${module} exports several workflows; say which one: ${names.join(", ")}.`);
+  }
+  if (Object.hasOwn(workflows, name)) return name;
+  const near = nearest(name, names);
+  const hint = near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`;
+  throw usageError(
+    `${module} exports no workflow ${JSON.stringify(name)}.${hint} It exports: ${names.join(", ")}.`,
+  );
+};
+
+const importModule = async (module: string, path: string): Promise<Record<string, unknown>> => {
+  try {
+    return (await import(pathToFileURL(path).href)) as Record<string, unknown>;
+  } catch (cause) {
+    throw usageError(`${module} cannot be imported: ${importTrouble(cause)}`, cause);
+  }
+};
+
+/** A syntax error says where it is only in the first line of its stack. */
+const importTrouble = (cause: unknown): string => {
+  if (!(cause instanceof Error)) return String(cause);
+  const place = /^(file:\S+:\d+)$/m.exec(cause.stack ?? "")?.[1];
+  return place === undefined || cause.message.includes(place) ? cause.message : `${cause.message} (${place})`;
+};
+
+const workflowsOf = (exports: Record<string, unknown>, fileName: string): Workflows => {
+  const found: [string, AnyWorkflowDef][] = [];
+  for (const [name, value] of Object.entries(exports))
+    if (name !== "default" && isWorkflow(value)) found.push([name, value]);
+  const byDefault = exports.default;
+  if (isWorkflow(byDefault)) {
+    if (!found.some(([, value]) => value === byDefault)) found.push([fileName, byDefault]);
+  } else if (typeof byDefault === "object" && byDefault !== null) {
+    for (const [name, value] of Object.entries(byDefault)) if (isWorkflow(value)) found.push([name, value]);
+  }
+  return Object.fromEntries(found);
+};
+
+const isWorkflow = (value: unknown): value is AnyWorkflowDef =>
+  typeof value === "object" && value !== null && "run" in value && typeof value.run === "function";

@@ -1,0 +1,91 @@
+/**
+ * The program: its commands, the options that all of them take, and how they end. Commands import what they need when they run.
+ */
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+import type { SetExit } from "./command-options.ts";
+import { registerCancel } from "./commands/cancel.ts";
+import { registerDoctor } from "./commands/doctor.ts";
+import { registerHistory } from "./commands/history.ts";
+import { registerLs } from "./commands/ls.ts";
+import { registerReplay } from "./commands/replay.ts";
+import { registerRun } from "./commands/run.ts";
+import { registerShow } from "./commands/show.ts";
+import { registerSignal } from "./commands/signal.ts";
+import { registerStart } from "./commands/start.ts";
+import { registerWake } from "./commands/wake.ts";
+import { registerWorker } from "./commands/worker.ts";
+import { failureOf } from "./failure.ts";
+import { err, tell } from "./terminal.ts";
+import { EXIT } from "./usage-error.ts";
+
+/** Runs one command line, and answers its exit code. Never throws. */
+export const runCli = async (args: readonly string[]): Promise<number> => {
+  let exitCode: number = EXIT.ok;
+  const program = createProgram((code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    const failure = failureOf(error);
+    if (failure.message !== undefined) tell(`${err.red("error:")} ${failure.message}`);
+    return failure.exitCode;
+  }
+};
+
+const createProgram = (setExit: SetExit): Command => {
+  const program = new Command("runstream");
+  program
+    .description("Durable workflows: every run is one stream of immutable events.")
+    .version(version(), "-V, --version", "print the version")
+    .helpOption("-h, --help", "print what there is to know about a command")
+    .helpCommand("help [command]", "print what there is to know about a command")
+    .option(
+      "--db <file>",
+      "the store: one SQLite file (env RUNSTREAM_DB)",
+      process.env.RUNSTREAM_DB || "./runstream.db",
+    )
+    .option("--json", "print JSON for programs on standard output; streams are one object a line")
+    .option("--no-color", "print no colours (env NO_COLOR)")
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('("runstream --help" and "runstream <command> --help" explain more.)')
+    .exitOverride()
+    .addHelpText("after", ABOUT);
+  for (const register of COMMANDS) register(program, setExit);
+  return program;
+};
+
+const COMMANDS: readonly ((program: Command, setExit: SetExit) => void)[] = [
+  registerRun,
+  registerWorker,
+  registerStart,
+  registerLs,
+  registerShow,
+  registerHistory,
+  registerReplay,
+  registerSignal,
+  registerWake,
+  registerCancel,
+  registerDoctor,
+];
+
+const ABOUT = `
+A <run> is the id of a run or the beginning of it, as long as no other run begins so.
+A <module> is a .ts or .js file; its workflows are the exports that workflow() made.
+
+Exit codes: 0 done (a run: completed), 1 not done (a run: failed), 2 wrong usage, 3 the run was cancelled,
+4 the run is parked (--detach-when-parked), 130 interrupted by Ctrl-C.
+RUNSTREAM_DEBUG=1 shows stack traces.
+
+Examples:
+  $ runstream run greet.ts --input '{"name":"Ada"}'
+  $ runstream worker greet.ts
+  $ runstream ls --status running
+  $ runstream show 1a2b3c`;
+
+const version = (): string => {
+  const file = new URL("../../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+};
