@@ -174,8 +174,9 @@ const coalesced = (run: () => Promise<void>): (() => Promise<void>) => {
     return mine;
   };
   return () => {
+    if (next !== undefined) return next;
     if (current === undefined) return begin();
-    next ??= current.then(begin, begin);
+    next = current.then(begin, begin);
     return next;
   };
 };
