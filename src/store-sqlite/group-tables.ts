@@ -106,10 +106,20 @@ export class GroupTables {
     return rows.map(([stream, place, redeliveries]) => ({ stream, place, redeliveries }));
   }
 
-  countWaiting(group: number): number {
+  someWait(group: number): boolean {
+    const row = this.#connection
+      .rows("SELECT 1 FROM deliveries INDEXED BY deliveries_waiting WHERE grp = ? AND waiting = 1 LIMIT 1")
+      .get(group);
+    return row !== undefined;
+  }
+
+  /** Deliveries that only want for a consumer's room: not those that wait for the time of their retry. At most `max` are counted. */
+  countHeldUp(group: number, now: number, max: number): number {
     const [count] = this.#connection
-      .rows("SELECT count(*) FROM deliveries WHERE grp = ? AND waiting = 1")
-      .get(group) as unknown as [number];
+      .rows(
+        "SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE grp = ? AND waiting = 1 AND due <= ? LIMIT ?)",
+      )
+      .get(group, now, max) as unknown as [number];
     return count;
   }
 

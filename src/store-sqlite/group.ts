@@ -107,7 +107,7 @@ export class Group {
     const now = this.#clock();
     const owners = [null, ...[...this.#consumers].filter((it) => it.room > 0).map((it) => it.id ?? -1)];
     this.#ready = owners.some((owner) => this.#tables.waiting(this.#id!, owner, now, 1).length > 0);
-    this.#mayWait = this.#ready || this.#tables.countWaiting(this.#id) > 0;
+    this.#mayWait = this.#ready || this.#tables.someWait(this.#id);
   }
 
   /** Another connection wrote: its group rows may have changed. Reads only. */
@@ -283,12 +283,12 @@ export class Group {
       this.#tables.take(id, delivery, consumer.id!, true);
       this.#consumers.give(consumer, delivery, this.#reader.at(delivery.place));
     }
-    this.#mayWait = this.#tables.countWaiting(id) > 0;
+    this.#mayWait = this.#tables.someWait(id);
   }
 
   #scanBacklog(id: number, before: number): void {
     if (this.#stagedScanned >= before || !this.#consumers.hasRoom) return;
-    this.#clogged = this.#mayWait && this.#tables.countWaiting(id) >= MAX_WAITING;
+    this.#clogged = this.#mayWait && this.#tables.countHeldUp(id, this.#clock(), MAX_WAITING) >= MAX_WAITING;
     if (this.#clogged) return;
     const page = this.#reader.page(this.#stagedScanned, this.#filter, this.#consumers.room, SCAN_SPAN);
     for (const event of page.events) {
