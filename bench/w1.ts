@@ -1,0 +1,145 @@
+/**
+ * W1: runs of ten trivial steps, 1, 16 and 64 in flight. Each round measures its own floor (the disk's commit) and its own ceiling
+ * (the bare log writing the same appends), next to each other, since a shared machine changes from one minute to the next.
+ */
+import { type EventLog, openRunstream, type Runstream } from "../src/index.ts";
+import { type Bench, rounds, type StoreKind, sized, type Workload } from "./bench.ts";
+import { type AppendedEvents, costPerRun } from "./counting.ts";
+import { type Floor, openFloor } from "./floor.ts";
+import { closedLoop } from "./load.ts";
+import { ownShares } from "./profile.ts";
+import { mean, medians, percentile } from "./statistics.ts";
+import { freshStore } from "./stores.ts";
+import { appendsOfOneRun, STEPS, trivial } from "./trivial.ts";
+import { rawRuns } from "./w0.ts";
+
+const RUNS_PER_SEC_WANTED = 2_000;
+
+const oneRun = (runstream: Runstream) => async (): Promise<void> => {
+  const outcome = await runstream.result(await runstream.start("trivial"));
+  if (outcome.status !== "completed") throw new Error(`W1: a run ended ${outcome.status}`);
+};
+
+interface Case {
+  readonly inFlight: number;
+  /** Absent: the default, 16. */
+  readonly stepConcurrency?: number;
+}
+
+/** The last one has a place in the step gate for every run, as somebody with many small steps would set it. */
+const CASES: readonly Case[] = [
+  { inFlight: 1 },
+  { inFlight: 16 },
+  { inFlight: 64 },
+  { inFlight: 64, stepConcurrency: 64 },
+];
+
+interface Scene {
+  readonly bench: Bench;
+  readonly kind: StoreKind;
+  readonly shape: readonly AppendedEvents[];
+  readonly floor: Floor;
+  readonly raw: EventLog;
+}
+
+const measure = async (
+  { bench, kind, shape, floor, raw }: Scene,
+  { inFlight, ...width }: Case,
+): Promise<void> => {
+  const { stepConcurrency = "default" } = width;
+  bench.progress(`W1 ${kind}: ${inFlight} in flight, step concurrency ${stepConcurrency}`);
+  const options = { workflows: { trivial }, ...width };
+  const counted = 8 * inFlight + 20;
+  const cost = await costPerRun(bench, kind, options, counted, (runstream) =>
+    closedLoop(inFlight, counted, oneRun(runstream)),
+  );
+  const store = freshStore(bench, kind, "w1");
+  const runstream = openRunstream({ ...store.options, ...options });
+  runstream.work();
+  await closedLoop(inFlight, sized(bench.size, { quick: 100, normal: 400, full: 800 }), oneRun(runstream));
+  const perFlight = sized(bench.size, { quick: 40, normal: 100, full: 200 });
+  const total = perFlight + inFlight * Math.floor(perFlight / 4);
+  const measured = medians(
+    await rounds(5, async () => {
+      const floorBeforeMs = floor.commitMs();
+      const bare = await rawRuns(raw, shape, inFlight, total);
+      const { tookMs, totalMs, cpuMs } = await closedLoop(inFlight, total, oneRun(runstream));
+      const floorMs = mean([floorBeforeMs, floor.commitMs()]);
+      const runsPerSec = (total / totalMs) * 1_000;
+      const p50Ms = percentile(tookMs, 0.5);
+      return {
+        runsPerSec,
+        p50Ms,
+        p99Ms: percentile(tookMs, 0.99),
+        msPerStep: p50Ms / STEPS,
+        cpuMsPerRun: cpuMs / total,
+        floorMs,
+        msPerStepToFloor: p50Ms / STEPS / floorMs,
+        rawRunsPerSec: bare.runsPerSec,
+        rawCpuMsPerRun: bare.cpuMsPerRun,
+        ofRaw: runsPerSec / bare.runsPerSec,
+      };
+    }),
+  );
+  bench.measured("W1", kind, { inFlight, stepConcurrency, ...measured, ...cost });
+  if (kind === "sqlite") judge(bench, { inFlight, ...width }, { ...measured, ...cost });
+  if (inFlight === 64) await profile(bench, kind, stepConcurrency, runstream);
+  await runstream.stop();
+  await store.discard();
+};
+
+const judge = (
+  bench: Bench,
+  { inFlight, stepConcurrency }: Case,
+  {
+    floorMs,
+    ...figures
+  }: Readonly<Record<"floorMs" | "msPerStepToFloor" | "appendsPerRun" | "runsPerSec" | "ofRaw", number>>,
+): void => {
+  if (inFlight === 1) {
+    const perStep = { value: figures.msPerStepToFloor, limit: 1.6, unit: "×", floorMs };
+    bench.judge({ budget: "W1", what: "ms per step at 1 in flight, in commits of one row", ...perStep });
+    const appends = { value: figures.appendsPerRun, limit: 12, unit: "" };
+    bench.judge({ budget: "W1", what: "appends per run of ten steps at 1 in flight", ...appends });
+  }
+  if (inFlight < 64) return;
+  const how = `at 64 in flight, step concurrency ${stepConcurrency ?? "16 (default)"}`;
+  const rate = { value: figures.runsPerSec, limit: RUNS_PER_SEC_WANTED, unit: "/s", atLeast: true, floorMs };
+  bench.judge({ budget: "W1", what: `runs a second ${how}`, ...rate });
+  const share = { value: 100 * figures.ofRaw, limit: 45, unit: "%", atLeast: true };
+  bench.judge({ budget: "W1", what: `of what the bare log writes ${how}`, ...share });
+};
+
+const profile = async (
+  bench: Bench,
+  kind: StoreKind,
+  stepConcurrency: number | string,
+  runstream: Runstream,
+): Promise<void> => {
+  bench.progress(`W1 ${kind}: profile at 64 in flight, step concurrency ${stepConcurrency}`);
+  const runs = sized(bench.size, { quick: 1_000, normal: 3_000, full: 6_000 });
+  const shares = await ownShares(() => closedLoop(64, runs, oneRun(runstream)));
+  const busiest = shares.map(({ name, share }) => `${name} ${(100 * share).toFixed(1)} %`).join(", ");
+  bench.measured("W1", kind, { inFlight: 64, stepConcurrency, busiest });
+  const [top] = shares;
+  if (kind !== "sqlite" || top === undefined) return;
+  const share = { value: 100 * top.share, limit: 15, unit: "%" };
+  bench.judge({ budget: "CPU", what: `the busiest function of ours in W1 at 64 (${top.name})`, ...share });
+};
+
+export const w1: Workload = {
+  id: "W1",
+  what: "runs of ten trivial steps, 1, 16 and 64 in flight",
+  async run(bench) {
+    for (const kind of bench.stores) {
+      const shape = await appendsOfOneRun(bench, kind);
+      const floor = openFloor(bench.folder);
+      const raw = freshStore(bench, kind, "w1-raw");
+      bench.progress(`W1 ${kind}: warming up`);
+      await rawRuns(raw.log, shape, 64, 300);
+      for (const one of CASES) await measure({ bench, kind, shape, floor, raw: raw.log }, one);
+      await raw.discard();
+      floor.close();
+    }
+  },
+};
