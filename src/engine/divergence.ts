@@ -8,7 +8,7 @@
  * was read or lies behind, never counts again, since both only grow.
  */
 import { codeVerdict } from "./code-version.ts";
-import type { StepEntry } from "./journal-store.ts";
+import type { Settlement, StepEntry } from "./journal-store.ts";
 
 /** Why a reach is odd. */
 export interface Suspicion {
@@ -21,34 +21,55 @@ export interface Suspicion {
 export interface DivergenceWatch {
   /** A step or a determinism read is reached; `recorded` is its entry in the walk's opening snapshot, if there is one. */
   reach(key: string, recorded?: StepEntry): Suspicion | undefined;
+  /** Is what made a reach suspicious unread still? A body may reach it right after, before the claim of the first one is answered. */
+  stands(suspicion: Suspicion): boolean;
+  /**
+   * A step that an earlier walk began and did not settle is run again, until the function answered is called: what is recorded and
+   * unread may be of steps inside it, so nothing is suspicious meanwhile.
+   */
+  resumed(): () => void;
   /** A step that was not in the snapshot turned out to have settled since. */
   answeredLate(entry: StepEntry): void;
   /** Entries of the snapshot that the walk has not reached. */
   readonly unread: number;
 }
 
-const inOrder = (entries: readonly StepEntry[]): readonly StepEntry[] =>
-  entries.every((entry, i) => i === 0 || entries[i - 1]!.finishedAt <= entry.finishedAt)
-    ? entries
-    : [...entries].sort((a, b) => a.finishedAt - b.finishedAt);
+type PlaceOf = (entry: StepEntry) => number;
 
-/** `entries` is the run's steps as the walk found them on opening, ordered by `finishedAt`. */
-export const createDivergenceWatch = (entries: readonly StepEntry[]): DivergenceWatch => {
-  const ordered = inOrder(entries);
+const inOrder = (entries: readonly StepEntry[], placeOf: PlaceOf): readonly StepEntry[] =>
+  entries.every((entry, i) => i === 0 || placeOf(entries[i - 1]!) <= placeOf(entry))
+    ? entries
+    : [...entries].sort((a, b) => placeOf(a) - placeOf(b));
+
+/**
+ * `entries` is the run's steps as the walk found them on opening, ordered by `finishedAt`. `order` is how everything settled, where the
+ * store knows: clocks go back and differ between workers, the stream does not (law L1).
+ */
+export const createDivergenceWatch = (
+  entries: readonly StepEntry[],
+  order?: readonly Settlement[],
+): DivergenceWatch => {
+  const places =
+    order && new Map(order.flatMap(({ of, key }, place) => (of === "step" ? [[key, place] as const] : [])));
+  const placeOf: PlaceOf = ({ key, finishedAt }) =>
+    places === undefined ? finishedAt : (places.get(key) ?? Number.POSITIVE_INFINITY);
+  const ordered = inOrder(entries, placeOf);
   const unread = new Set(entries.map((entry) => entry.key));
   let readThrough = -1;
   let cursor = 0;
+  let resumed = 0;
 
   const displaced = (): StepEntry | undefined => {
     for (; cursor < ordered.length; cursor++) {
       const entry = ordered[cursor]!;
-      if (entry.finishedAt > readThrough && unread.has(entry.key)) return entry;
+      if (placeOf(entry) > readThrough && unread.has(entry.key)) return entry;
     }
     return undefined;
   };
 
   const answered = (entry: StepEntry): void => {
-    if (entry.finishedAt > readThrough) readThrough = entry.finishedAt;
+    const place = placeOf(entry);
+    if (place > readThrough) readThrough = place;
   };
 
   return {
@@ -58,8 +79,15 @@ export const createDivergenceWatch = (entries: readonly StepEntry[]): Divergence
         answered(recorded);
         return undefined;
       }
-      const entry = displaced();
+      const entry = resumed > 0 ? undefined : displaced();
       return entry === undefined ? undefined : { displaced: entry, unread: unread.size };
+    },
+    stands: ({ displaced: { key } }) => resumed === 0 && unread.has(key),
+    resumed() {
+      resumed += 1;
+      return () => {
+        resumed -= 1;
+      };
     },
     answeredLate: answered,
     get unread() {

@@ -6,7 +6,8 @@
  * everything else it proposes is refused as superseded, and the walk is done again from the stream.
  *
  * Invariants:
- * - N1 A lane is stale once a key that its body waits for was settled by somebody else, or a step it settled had settled before.
+ * - N1 A lane is stale once a key that its body waits for, or that this walk is settling, was settled by somebody else. It does not
+ *   take the walk's own proposal to notice: what was proposed before that one is decided on the newer state as well.
  * - N2 Staleness found while deciding a batch counts for the rest of that batch, and stays only if the batch is written.
  */
 import type { RunEvent } from "../../events/catalogue.ts";
@@ -15,6 +16,8 @@ import type { Settlement } from "../../projections/run-state.ts";
 export class Lane {
   /** What the body has asked for and has not been answered. */
   readonly #open = new Set<string>();
+  /** What the body may have been answered already, and the stream has not yet. */
+  readonly #settling = new Set<string>();
   #stale = false;
   #doubtful = false;
   #failure: unknown;
@@ -40,6 +43,15 @@ export class Lane {
 
   answered(what: Settlement): void {
     this.#open.delete(nameOf(what));
+  }
+
+  /** A step of this walk is on its way into the stream: until it is there, somebody else's may come before it. */
+  settling(key: string): void {
+    this.#settling.add(nameOf({ of: "step", key }));
+  }
+
+  settled(key: string): void {
+    this.#settling.delete(nameOf({ of: "step", key }));
   }
 
   whenStale(listener: () => void): void {
@@ -80,9 +92,11 @@ export class Lane {
   }
 
   #isOvertakenBy(event: RunEvent): boolean {
-    if (this.#open.size === 0) return false;
+    if (this.#open.size === 0 && this.#settling.size === 0) return false;
     const settled = settlementOf(event);
-    return settled !== undefined && this.#open.has(nameOf(settled));
+    if (settled === undefined) return false;
+    const name = nameOf(settled);
+    return this.#open.has(name) || this.#settling.has(name);
   }
 
   #becomeStale(): void {

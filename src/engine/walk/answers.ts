@@ -77,7 +77,7 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
             });
         });
       }
-      if (walk.spent) return walk.forever;
+      if (walk.doomed) return walk.forever;
       return handled((resolve, reject) => {
         const answered = (produceNow: () => unknown): Hand => {
           return () => {

@@ -2,7 +2,8 @@
  * One step's attempt in one walk: the charge, the tries, and the settled entry.
  *
  * Invariants:
- * - A1 The body runs only after its charge is in the store, and after everything the walk recorded before it (law L3).
+ * - A1 The body runs only after its charge is in the store, and after everything that the walk's body was told until then (law L3):
+ *   through a variable that two branches share, one may depend on what the other was told.
  * - A2 A settled step is never run: if somebody else reached the key, we look whether they settled it, before the budget is judged.
  * - A3 What the store says about recording an entry is not the body's failure: it costs no try.
  * - A4 The charge is given back only by a refusal; death, abort, a repeated try and a settled step keep it.
@@ -52,9 +53,10 @@ export const attemptStep = async (call: StepCall, scope: AttemptScope): Promise<
   const startedAt = clock();
   walk.signal.throwIfAborted();
   walk.throwIfOver();
+  const claimedBefore = walk.journal.wasClaimed(key);
   const holders = await journal.claimAttempt(key, walk.holder, ATTEMPT_LEASE_MS);
-  if (holders === 1) scope.onFirstReach();
-  else {
+  if (holders === 1 && !claimedBefore) scope.onFirstReach();
+  if (holders > 1) {
     const settled = await journal.readStep(key);
     if (settled !== undefined) {
       scope.onLateAnswer(settled);
@@ -64,6 +66,8 @@ export const attemptStep = async (call: StepCall, scope: AttemptScope): Promise<
     if (holders > maxAttempts) await refuseAbandoned(call, holders - 1, scope);
   }
   for (let tries = 1; ; tries += 1) {
+    for (let told = walk.journal.unrecorded(); told !== undefined; told = walk.journal.unrecorded())
+      await told;
     walk.signal.throwIfAborted();
     const result = await tryOnce(call, tries, walk);
     walk.throwTroubleIn(key);

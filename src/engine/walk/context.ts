@@ -48,7 +48,7 @@ export const createContext = (options: ContextOptions): WorkflowContext => {
   const keys = createKeys();
   const steps = new Map(options.steps.map((entry) => [entry.key, entry]));
   const sleeps = new Map(options.sleeps.map((entry) => [entry.key, entry]));
-  const divergence = createDivergenceWatch(options.steps);
+  const divergence = createDivergenceWatch(options.steps, options.order);
   const answers = createAnswers(walk, options.order);
 
   const outsideStep = (method: ContextMethod): void => {
@@ -90,13 +90,15 @@ export const createContext = (options: ContextOptions): WorkflowContext => {
     const inside = currentStep() !== undefined;
     return answers.live<StepEntry>(asked, produce, (give) => {
       const call = { key, name, fn, maxAttempts: maxAttempts ?? DEFAULT_MAX_ATTEMPTS, schema };
-      return gate.run(() =>
+      const comesToRest = journal.wasClaimed(key) ? divergence.resumed() : () => {};
+      const attempt = gate.run(() =>
         attemptStep(call, {
           walk,
           journal: inside ? journal.inside : journal,
           clock,
           onFirstReach: () => {
-            if (suspicion !== undefined) refuseDivergence(name, key, suspicion);
+            if (suspicion !== undefined && divergence.stands(suspicion))
+              refuseDivergence(name, key, suspicion);
           },
           onLateAnswer: (late) => divergence.answeredLate(late),
           narrate: options.narrate,
@@ -104,6 +106,8 @@ export const createContext = (options: ContextOptions): WorkflowContext => {
           settle: (settled) => (inside ? answers.settleInside(settled, give) : answers.settle(settled, give)),
         }),
       );
+      attempt.then(comesToRest, comesToRest);
+      return attempt;
     });
   };
 

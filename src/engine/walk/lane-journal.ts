@@ -12,7 +12,7 @@ import { elapseDue, reachSleep } from "../decide/sleeps.ts";
 import { claimAttempt, noteRetry, releaseAttempt, settleStep } from "../decide/steps.ts";
 import { type NativeJournal, nativeOf } from "../journal/native-journal.ts";
 import { entriesOf, entryOf, hookRecordOf, recordOf, settledOf, sleepsOf } from "../journal/records.ts";
-import type { JournalStore } from "../journal-store.ts";
+import type { JournalStore, StepEntry } from "../journal-store.ts";
 import { RejectionError } from "../rejection-error.ts";
 import { Lane } from "../session/lane.ts";
 import { plainWalkJournal, type WalkJournal } from "./walk-journal.ts";
@@ -39,6 +39,8 @@ const laneJournal = (
   const session = native.sessions.get(runId);
   const lane = new Lane();
   let lastSettled: Promise<unknown> = Promise.resolve();
+  /** The last step that the body was told of, while it is on its way; those before it get there first. */
+  let told: Promise<StepEntry> | undefined;
   session.openLane(lane);
 
   const own = (...methods: (keyof JournalStore)[]): boolean =>
@@ -79,13 +81,17 @@ const laneJournal = (
 
   const settle: WalkJournal["settle"] = (entry) => {
     const settled = settledOf(entry);
-    const recorded = session
+    lane.settling(entry.key);
+    const recorded: Promise<StepEntry> = session
       .propose(settleStep(settled), { lane, stands: ({ mine }) => mine })
       .then((settlement) => {
         if (!settlement.mine) throw new RejectionError("Superseded", runId);
+        lane.settled(entry.key);
+        if (told === recorded) told = undefined;
         return entryOf(settlement.entry);
       });
     lastSettled = recorded.catch(() => {});
+    told = recorded;
     return { early: entryOf(settled), recorded };
   };
 
@@ -96,6 +102,8 @@ const laneJournal = (
     begin: opensOurselves ? begin : plain.begin,
     settlements: async () => [...session.state.settled],
     settle,
+    unrecorded: () => told,
+    wasClaimed: (key) => (session.state.charges.get(key) ?? []).length > 0,
     readStep: plain.readStep,
     claimAttempt: own("claimAttempt")
       ? (key, holder, leaseMs) =>

@@ -66,6 +66,10 @@ export interface WalkJournal extends StepJournal {
   settlements(): Promise<readonly Settlement[] | undefined>;
   /** Throws `PayloadError` for an output that cannot be carried. */
   settle(entry: StepEntry): Settling;
+  /** Answers when the store has every step that the body was told of; `undefined` when it has them now. */
+  unrecorded(): Promise<unknown> | undefined;
+  /** Was the step claimed before, even if with a charge that is dead by now? Where that cannot be told, `false`. */
+  wasClaimed(key: string): boolean;
   reachSleep(
     key: string,
     wakeAt: number,
@@ -112,6 +116,8 @@ export const plainWalkJournal = (store: JournalStore, runId: string, clock: () =
     begin: () => {},
     settlements: async () => store.settlements?.(runId),
     settle: (entry) => ({ recorded: store.appendStep(runId, entry) }),
+    unrecorded: () => undefined,
+    wasClaimed: () => false,
     async reachSleep(key, wakeAt, correlationId, kind, proposing) {
       const record = await store.claimSleep(runId, key, wakeAt, correlationId, kind);
       const over = record.woken || record.wakeAt <= clock();

@@ -7,8 +7,9 @@
  * Invariants:
  * - W1 A walk suspends only when a wait is parked, nothing is in flight, and every result has been handed over.
  * - W2 A store failure or a refusal decides the outcome, whatever the body makes of it (law L9).
- * - W3 A walk that the stream has overtaken, or that is over, begins nothing: what its body asks for then is never answered. What was
- *   begun comes to rest with all it needs, and an overtaken walk ends when it has.
+ * - W3 A walk that the stream has overtaken, that met a refusal or a store failure, or that is over, begins nothing: what its body asks
+ *   for then is never answered, for it may follow from what the stream will never have. What was begun comes to rest with all it needs,
+ *   and the walk ends when it has.
  */
 import { randomUUID } from "node:crypto";
 import { PayloadError } from "../../events/payload.ts";
@@ -64,9 +65,14 @@ export class Walk {
     if (journal.stale) this.#freeze();
   }
 
-  /** Does it begin nothing any more? */
+  /** Is its body told nothing any more? */
   get spent(): boolean {
     return this.#frozen || this.#over;
+  }
+
+  /** Does it begin nothing any more? What is recorded may still be told. */
+  get doomed(): boolean {
+    return this.spent || this.#refusal !== undefined || this.#failure !== undefined;
   }
 
   /** Runs `body` to the walk's end. Rejects with a store failure, or with the reason of an abort that ended the body. */
@@ -190,7 +196,7 @@ export class Walk {
 
   #mayEnd(): boolean {
     if (this.#inFlight > 0) return false;
-    return this.#frozen || (this.#parked > 0 && this.releases.idle);
+    return this.#frozen || ((this.#parked > 0 || this.doomed) && this.releases.idle);
   }
 }
 
