@@ -38,8 +38,9 @@ const RETRY_MS = 1_000;
 const PAGE = 1_000;
 const AT_ONCE = 256;
 
-/** What a look found: where it stopped, and whether it left something due behind. */
+/** What a look found: how far it looked, where it stopped, and whether it left something due behind. */
 interface Look {
+  readonly until: number;
   readonly last: DueWait | undefined;
   readonly left: boolean;
 }
@@ -80,16 +81,19 @@ export const startTimers = ({ log, index, sessions, clock, logger }: TimersOptio
 
   const look = async (): Promise<void> => {
     try {
-      const { last, left } = await elapseAllDue();
+      const { until, last, left } = await elapseAllDue();
       if (stopped) return;
       const [next] = await index.due({
         until: Number.POSITIVE_INFINITY,
         limit: 1,
         ...(last !== undefined && { after: last }),
       });
-      armIn(next === undefined ? LOOK_AGAIN_MS : next.wakeAt - clock());
-      if (left) armIn(retryMs);
-      retryMs = left ? Math.min(retryMs * 2, LOOK_AGAIN_MS) : RETRY_MS;
+      armIn(LOOK_AGAIN_MS);
+      if (next !== undefined && next.wakeAt > until) armIn(next.wakeAt - clock());
+      if (left || (next !== undefined && next.wakeAt <= until)) {
+        armIn(retryMs);
+        retryMs = Math.min(retryMs * 2, LOOK_AGAIN_MS);
+      } else retryMs = RETRY_MS;
     } catch (error) {
       if (stopped) return;
       logger.error("Workflow timers could not look for what is due", { error: messageOf(error) });
@@ -108,7 +112,7 @@ export const startTimers = ({ log, index, sessions, clock, logger }: TimersOptio
         if (!(await elapse(runId, until))) left = true;
       });
       last = page.at(-1) ?? last;
-      if (page.length < PAGE || stopped) return { last, left };
+      if (page.length < PAGE || stopped) return { until, last, left };
     }
   };
 
