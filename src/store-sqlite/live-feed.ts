@@ -22,7 +22,7 @@ interface Subscription {
   readonly subscriber: Subscriber<RecordedEvent | CaughtUp>;
   readonly filter: EventFilter | undefined;
   lookedTo: number;
-  /** Is a read from the file under way? */
+  /** Is a read from the file due in the coming turn? It begins at `lookedTo` as that is then. */
   reading: boolean;
   saidCaughtUp: boolean;
 }
@@ -78,9 +78,8 @@ export class LiveFeed {
   committed({ before, written }: Transaction): void {
     if (written.length === 0) return;
     for (const subscription of [...this.#subscriptions]) {
-      if (subscription.reading) continue;
-      if (subscription.lookedTo !== before) {
-        this.#catchUp(subscription);
+      if (subscription.lookedTo !== before || !subscription.saidCaughtUp) {
+        if (!subscription.reading) this.#catchUp(subscription);
         continue;
       }
       subscription.lookedTo = before + written.length;

@@ -28,7 +28,7 @@ import { NameBook } from "./name-book.ts";
 import { Reader } from "./reader.ts";
 import { type EncodedEvent, EVENT_LIMIT_BYTES, encodeEvent, positionOf } from "./rows.ts";
 import { unavailable } from "./sqlite-errors.ts";
-import { every, stopEvery } from "./turns.ts";
+import { Watch } from "./watch.ts";
 import { type Transaction, Writer } from "./writer.ts";
 
 export interface SqliteLogOptions {
@@ -40,7 +40,10 @@ export interface SqliteLogOptions {
   readonly durability?: Durability;
   /** How long an append waits for another process's write before it answers `Unavailable`, in ms. Default 5,000. */
   readonly busyTimeoutMs?: number;
-  /** How often to look for other processes' events while somebody subscribes or consumes, in ms. Default 20. */
+  /**
+   * How often to look for other processes' events while somebody subscribes or consumes, in ms. Default 20. In an idle log the
+   * system reports them, and the looks become rarer.
+   */
   readonly pollIntervalMs?: number;
   /** Epoch milliseconds, for `recordedAt`, retry delays and heartbeats. Default `Date.now`. */
   readonly clock?: () => number;
@@ -55,9 +58,9 @@ export class SqliteLog implements EventLog {
   readonly #writer: Writer;
   readonly #feed: LiveFeed;
   readonly #desk: GroupDesk;
-  readonly #pollIntervalMs: number;
-  #poll: NodeJS.Timeout | undefined;
+  readonly #watch: Watch;
   #dataVersion = -1;
+  #head = 0;
   #closing = false;
 
   constructor(path: string, options: SqliteLogOptions = {}) {
@@ -66,8 +69,8 @@ export class SqliteLog implements EventLog {
       busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS,
       clock = () => Date.now(),
     } = options;
-    this.#pollIntervalMs = options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS;
     this.#connection = new Connection(path, () => openLogFile(path, durability, busyTimeoutMs));
+    this.#watch = new Watch(path, options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS, () => this.#look());
     const names = new NameBook(this.#connection);
     this.#reader = new Reader(this.#connection, names);
     this.#feed = new LiveFeed(this.#reader, () => this.#listen());
@@ -80,6 +83,7 @@ export class SqliteLog implements EventLog {
       wantsTransaction: () => this.#desk.wantsTransaction(),
       ride: (transaction: Transaction) => this.#desk.ride(transaction),
       committed: (transaction: Transaction) => {
+        if (transaction.written.length > 0) this.#watch.stir();
         this.#feed.committed(transaction);
         this.#desk.committed(transaction);
       },
@@ -134,34 +138,34 @@ export class SqliteLog implements EventLog {
     this.#desk.close();
     this.#writer.drain();
     this.#feed.close();
-    stopEvery(this.#poll);
+    this.#watch.stop();
     this.#connection.close();
   }
 
   /** Polls while somebody listens, and only then. */
   #listen(): void {
     const needed = !this.#closing && (this.#feed.listening || this.#desk.listening);
-    if (needed === (this.#poll !== undefined)) return;
-    if (needed) {
-      this.#poll = every(() => this.#look(), this.#pollIntervalMs);
-      this.#poll.unref();
-    } else {
-      stopEvery(this.#poll);
-      this.#poll = undefined;
-    }
+    if (needed) this.#watch.start();
+    else this.#watch.stop();
   }
 
-  #look(): void {
+  /** Answers whether another connection appended. */
+  #look(): boolean {
     let foreign = true;
+    let head = this.#head;
     try {
       const version = this.#connection.dataVersion();
       foreign = version !== this.#dataVersion;
       this.#dataVersion = version;
+      if (foreign) head = this.#reader.head();
     } catch (cause) {
       // Whoever reads next meets the same trouble, and says so to those who listen.
       this.#connection.distrust(cause);
     }
     if (foreign) this.#feed.lookAgain();
     this.#desk.tick(foreign);
+    const grown = head !== this.#head;
+    this.#head = head;
+    return grown;
   }
 }
