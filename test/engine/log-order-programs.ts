@@ -66,6 +66,9 @@ const hop = async (times: number): Promise<void> => {
   for (let i = 0; i < times; i += 1) await null;
 };
 
+const joined = (op: "all" | "race" | "any", children: Promise<string>[]): Promise<unknown> =>
+  op === "all" ? Promise.all(children) : op === "race" ? Promise.race(children) : Promise.any(children);
+
 const slowSchema = (turns: () => number): unknown => ({
   "~standard": {
     version: 1,
@@ -97,7 +100,7 @@ export const interpret = async (
       said = JSON.stringify(await answer) ?? "undefined";
     } catch (error) {
       failed ||= !FatalError.is(error);
-      if (failed) throw error;
+      if (failed || !FatalError.is(error)) throw error;
       said = `failed: ${error.message}`;
       note(`${what} = ${said}`);
       await hop(around.hops());
@@ -151,7 +154,7 @@ export const interpret = async (
         const children = node.of.map((child, index) =>
           walk(child, `${id}.${index}`).then((result) => `${index}:${result}`),
         );
-        const winner = await (Promise[node.op](children as never) as Promise<unknown>).catch((error) => {
+        const winner = await joined(node.op, children).catch((error: unknown) => {
           if (FatalError.is(error)) return error.message;
           if (error instanceof AggregateError) return "nobody";
           throw error;

@@ -144,7 +144,7 @@ test("one worker: a live run and every replay of every prefix of it are told the
     { numRuns: Number(process.env.LOG_ORDER_RUNS ?? 120) },
   );
   expect(unhandled).toEqual([]);
-});
+}, 60_000);
 
 test("two workers on one log: the walk that ended the run is told what every replay is told", async () => {
   await fc.assert(
@@ -152,4 +152,4 @@ test("two workers on one log: the walk that ended the run is told what every rep
     { numRuns: Number(process.env.LOG_ORDER_RUNS ?? 120) },
   );
   expect(unhandled).toEqual([]);
-});
+}, 60_000);
