@@ -1,10 +1,10 @@
 /**
  * Group commit: appends that gather in one turn of the event loop go out in one transaction, with one fsync.
  *
- * The flush waits for `setImmediate`, not for `process.nextTick`: an append usually follows from an I/O callback, a timer or the
- * acknowledgement before it, and the many callbacks of one poll phase each end in their own tick. Measured, two events an
- * append: with one append in flight both take the same time (the fsync is everything); with 64 in flight that come from
- * callbacks of their own, `nextTick` makes a transaction of each, `setImmediate` one of them all.
+ * The flush waits for `setImmediate`, not for `process.nextTick`: an append often follows from an I/O callback, and the many
+ * callbacks of one poll phase each end in a tick of their own. Measured with 9,600 appends, 64 in flight, each from an I/O
+ * callback: 9,600 transactions with `nextTick`, 170 to 190 with `setImmediate`, and 6 to 40 times the time. Where each append
+ * follows on the acknowledgement before it (150 transactions either way), and with one in flight, the two do not differ.
  *
  * - W1 Appends are decided in the order of their calls, each against what the ones before it leave.
  * - W2 A refused append writes nothing and leaves the others of its transaction alone.
