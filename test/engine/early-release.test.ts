@@ -231,15 +231,17 @@ describe("another worker settles the step first", () => {
     await start();
     const other = workerOn(log, () => Date.now());
     log.fault = once("StepSettled", {
-      before: () =>
-        other.appendStep("run", {
+      before: async () => {
+        await turns(3);
+        await other.appendStep("run", {
           key: "first#0",
           name: "first",
           status: "ok",
           output: "theirs",
           attempts: 1,
           finishedAt: Date.now(),
-        }),
+        });
+      },
     });
     expect(await soon(engine.execute("run"))).toBe("completed");
     expect(seen).toEqual(["mine", "theirs"]);
