@@ -41,8 +41,8 @@ export interface Deliveries {
   stop(graceMs: number): Promise<void>;
 }
 
-/** How many deliveries a worker holds for each walk it may do at once. */
-const HELD_PER_WALK = 4;
+/** How many deliveries a worker holds for each walk it may do at once: what it holds and does not walk, others could. */
+const HELD_PER_WALK = 2;
 /** How long an aborted walk may take to come to rest. */
 const REST_MS = 1_000;
 

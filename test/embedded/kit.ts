@@ -11,6 +11,8 @@ import { createMemoryLog } from "../../src/store-memory/index.ts";
 import { openSqliteLog } from "../../src/store-sqlite/index.ts";
 import type { LogLine } from "../engine/scene.ts";
 
+export { until } from "./until.ts";
+
 export type StoreName = "memory" | "sqlite";
 export const STORES: readonly StoreName[] = ["memory", "sqlite"];
 
@@ -59,19 +61,6 @@ export const recorder = (): Logger & { readonly lines: LogLine[]; said(text: str
   };
 };
 
-/** Resolves once `holds` answers true. */
-export const until = async (
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  deadlineMs = 10_000,
-): Promise<void> => {
-  const end = performance.now() + deadlineMs;
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`still waiting for ${what}`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-};
-
 /** `log` whose group subscriptions can be broken from outside. */
 export const breakable = (log: EventLog): EventLog & { breakOff(error: Error): void; opened: number } => {
   const subscribers = new Set<Subscriber<Consumed>>();
@@ -105,3 +94,9 @@ export const delegate = (log: EventLog): EventLog => ({
   head: () => log.head(),
   close: () => log.close(),
 });
+
+export const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+};

@@ -1,0 +1,12 @@
+/** Resolves once `holds` answers true; looks again in every turn of the event loop. */
+export const until = async (
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  deadlineMs = 10_000,
+): Promise<void> => {
+  const end = performance.now() + deadlineMs;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`still waiting for ${what}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+};
