@@ -223,7 +223,7 @@ describe("another worker settles the step first", () => {
     const seen: string[] = [];
     const { engine, start } = worker(async (ctx) => {
       const never = ctx.waitFor("never");
-      const value = await ctx.step("first", () => "mine");
+      const value = await ctx.step("first", () => turns(3).then(() => "mine"));
       seen.push(value);
       if (value === "theirs") return ctx.step("second", () => "went on");
       return never;
