@@ -48,7 +48,9 @@ describe("the code in the documentation", () => {
   });
 
   it("has no block that pretends to be checked", () => {
-    const odd = allBlocks().filter(({ language }) => ["typescript", "js", "javascript", "tsx"].includes(language));
+    const odd = allBlocks().filter(({ language }) =>
+      ["typescript", "js", "javascript", "tsx"].includes(language),
+    );
     expect(odd.map(({ at }) => at)).toEqual([]);
   });
 });

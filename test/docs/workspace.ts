@@ -35,7 +35,12 @@ const NODE = join(ROOT, "node_modules/.bin/node");
 
 const finish = (command: string, args: readonly string[], cwd: string): Promise<Finished> =>
   new Promise((resolve) => {
-    const options = { cwd, encoding: "utf8" as const, timeout: WITHIN_MS, env: { ...process.env, NO_COLOR: "1" } };
+    const options = {
+      cwd,
+      encoding: "utf8" as const,
+      timeout: WITHIN_MS,
+      env: { ...process.env, NO_COLOR: "1" },
+    };
     execFile(command, args, options, (error: ExecFileException | null, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
       resolve({ code, stdout, stderr });
@@ -85,7 +90,10 @@ export const makeWorkspace = (): Workspace => {
       const runner = join(import.meta.dirname, "run-blocks-process.ts");
       const { code, stdout, stderr } = await finish(NODE, [runner, folder, ...toRun], folder);
       if (code !== 0 || stderr !== "") throw new Error(`The examples ended with code ${code}: ${stderr}`);
-      const ran = stdout.trim().split("\n").map((line) => JSON.parse(line) as Ran & { file: string });
+      const ran = stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Ran & { file: string });
       return new Map(ran.map(({ file, ...result }) => [file, result]));
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),
