@@ -2,6 +2,7 @@
  * Workflows out of a module of the user's: its exports that `workflow()` made, by the name they are exported under. A default export may
  * be one workflow, known by the file's name, or a record of them.
  */
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { basename, extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -42,15 +43,33 @@ const importModule = async (module: string, path: string): Promise<Record<string
   try {
     return (await import(pathToFileURL(path).href)) as Record<string, unknown>;
   } catch (cause) {
-    throw usageError(`${module} cannot be imported: ${importTrouble(cause)}`, cause);
+    throw usageError(`${module} cannot be imported: ${importTrouble(cause, path)}`, cause);
   }
 };
 
-/** A syntax error says where it is only in the first line of its stack. */
-const importTrouble = (cause: unknown): string => {
+/** The first frame that is neither Node's nor this file's. */
+const USER_FRAME = /^\s+at (?:.*\()?((?!node:)(?!\S*module-workflows)[^\s()]+:\d+):\d+\)?$/m;
+
+/** What went wrong and where in the user's code. */
+const importTrouble = (cause: unknown, path: string): string => {
   if (!(cause instanceof Error)) return String(cause);
-  const place = /^(file:\S+:\d+)$/m.exec(cause.stack ?? "")?.[1];
-  return place === undefined || cause.message.includes(place) ? cause.message : `${cause.message} (${place})`;
+  const { message, stack = "" } = cause;
+  const excerpt = cause instanceof SyntaxError ? (excerptBefore(stack) ?? checkedSyntax(path)) : undefined;
+  if (excerpt !== undefined) return `${message}\n${excerpt}`;
+  const frame = USER_FRAME.exec(stack)?.[1];
+  return frame === undefined ? message : `${message} (${frame})`;
+};
+
+/** Node puts the place of a syntax error in TypeScript before the error's name. */
+const excerptBefore = (stack: string): string | undefined => {
+  const excerpt = stack.slice(0, stack.search(/^SyntaxError/m)).trim();
+  return excerpt === "" ? undefined : excerpt;
+};
+
+/** The place of a syntax error in JavaScript is told to nobody but the terminal, so that Node has to be asked once more. */
+const checkedSyntax = (path: string): string | undefined => {
+  const { stderr, status } = spawnSync(process.execPath, ["--check", path], { encoding: "utf8" });
+  return status === 0 ? undefined : excerptBefore(stderr);
 };
 
 const workflowsOf = (exports: Record<string, unknown>, fileName: string): Workflows => {

@@ -10,7 +10,7 @@ export const waitText = (wait: Awaited, now = Date.now()): string => {
     return `the end of ${quoted(wait.key)} ${untilText(wait.until, now)}${id}`;
   }
   const until = wait.until === undefined ? "without a deadline" : untilText(wait.until, now);
-  return `a signal to ${quoted(wait.token)} ${until}, since ${formatDuration(Math.max(0, now - wait.since))}`;
+  return `a signal to ${quoted(wait.token)} ${until}, asked ${formatDuration(Math.max(0, now - wait.since))} ago`;
 };
 
 const untilText = (until: number, now: number): string => {

@@ -78,10 +78,13 @@ const asText = (
   const lines = [
     `${out.bold(db)}: ${attention.length === 0 ? out.green("healthy") : out.red("needs attention")}`,
     ...attention.map((text) => `  ${out.red("✗")} ${harmless(text)}`),
+  ];
+  if (schema === 0) return lines.join("\n");
+  lines.push(
     `  ${count(events)} events in ${count(streams)} streams, schema ${schema}`,
     `  ${count(bytes)} bytes, and ${count(walBytes)} in the write-ahead log`,
     `  ${count(payloads.checked)} payloads parsed${payloads.complete ? "" : " (a sample)"}`,
-  ];
+  );
   if (index !== undefined) lines.push(`  ${indexText(index)}`);
   for (const { name, lag, consumers, inHand, waiting, parked } of log.groups)
     lines.push(

@@ -86,6 +86,8 @@ const asText = (
   ];
   if (waitingFor.length > 0)
     parts.push(`Waiting for\n${waitingFor.map((wait) => `  ${waitText(wait)}`).join("\n")}`);
+  else if (report.endedAt === undefined && steps.running === 0)
+    parts.push("Waiting for nothing: it goes on when a worker runs.");
   if (begunAgain.length > 0)
     parts.push(
       `Begun more than once\n${begunAgain.map(({ key: step, begun }) => `  ${harmless(step)}, ${begun} times`).join("\n")}`,
