@@ -2,7 +2,7 @@
  * Is what `npm pack` yields a package? Packs it, has its shape and types judged (publint, attw), installs it into an empty project, and
  * there type-checks and runs a durable workflow, and the command line, as a user would.
  */
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,16 @@ const bin = (name: string): string => join(project, "node_modules", ".bin", name
 
 const run = (folder: string, command: string, ...args: string[]): string => {
   console.log(`$ ${[command.split("/").at(-1), ...args].join(" ")}`);
-  return execFileSync(command, args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+  const { status, stdout } = spawnSync(command, args, {
+    cwd: folder,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  if (status !== 0) {
+    console.error(stdout);
+    throw new Error(`${command} ended with ${status}.`);
+  }
+  return stdout;
 };
 
 const check = (what: string, holds: boolean): void => {
@@ -49,20 +58,44 @@ try {
   run(project, bin("publint"), "run", join(folder, tarball), "--strict");
   run(project, bin("attw"), join(folder, tarball), "--profile", "esm-only");
 
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "newcomer", private: true, type: "module" }));
+  writeFileSync(
+    join(folder, "package.json"),
+    JSON.stringify({ name: "newcomer", private: true, type: "module" }),
+  );
   writeFileSync(join(folder, "main.ts"), program);
   writeFileSync(
     join(folder, "tsconfig.json"),
     JSON.stringify({
-      compilerOptions: { module: "nodenext", target: "es2023", strict: true, noEmit: true, types: [] },
+      compilerOptions: { module: "nodenext", target: "es2023", strict: true, noEmit: true, types: ["node"] },
       files: ["main.ts"],
     }),
   );
-  run(folder, "npm", "install", "--silent", "--prefer-offline", "--no-fund", "--no-audit", `./${tarball}`);
+  run(
+    folder,
+    "npm",
+    "install",
+    "--silent",
+    "--prefer-offline",
+    "--no-fund",
+    "--no-audit",
+    `./${tarball}`,
+    "@types/node@24",
+  );
   run(folder, bin("tsc"), "-p", "tsconfig.json");
   check("types resolve in a strict project", true);
-  check("a workflow runs on both stores and in a test", run(folder, bin("node"), "main.ts").trim() === "completed 8");
-  const listed = run(folder, bin("node"), join(folder, "node_modules/.bin/runstream"), "ls", "--db", "runs.db", "--json");
+  check(
+    "a workflow runs on both stores and in a test",
+    run(folder, bin("node"), "main.ts").trim() === "completed 8",
+  );
+  const listed = run(
+    folder,
+    bin("node"),
+    join(folder, "node_modules/.bin/runstream"),
+    "ls",
+    "--db",
+    "runs.db",
+    "--json",
+  );
   check("the command line lists the run", listed.includes('"completed"'));
 } finally {
   rmSync(folder, { recursive: true, force: true });
