@@ -1,5 +1,5 @@
 /** What the reference names is there, and what is there is named: exports, events, errors, numbers, tables of the store. */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
@@ -122,5 +122,17 @@ describe("the reference", () => {
     expect(queries.length).toBe(3);
     for (const query of queries) expect(db.prepare(query).all()).toEqual([]);
     db.close();
+  });
+
+  it("explains log lines that the engine writes", () => {
+    const code = readdirSync(join(ROOT, "src/engine"), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .map((file) => source(join("engine", file)))
+      .join("\n");
+    const lines = [...read("docs/how-to/run-workers.md").matchAll(/`(Workflow [^`]+)`/g)].map(
+      ([, line]) => line!,
+    );
+    expect(lines.length).toBeGreaterThan(6);
+    expect(lines.filter((line) => !code.includes(`"${line.replace(" …", "")}`))).toEqual([]);
   });
 });
