@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { createFaultLog, type FaultLog, once, UNAVAILABLE } from "../../../test/engine/fault-log.ts";
-import { workerOn } from "../../../test/engine/log-order-replay.ts";
-import type { LogJournal } from "../journal/create-journal.ts";
-import { JournalConflictError } from "../journal-conflict-error.ts";
+import type { LogJournal } from "../../src/engine/journal/create-journal.ts";
+import { JournalConflictError } from "../../src/engine/journal-conflict-error.ts";
+import { createFaultLog, type FaultLog, once, UNAVAILABLE } from "./fault-log.ts";
+import { workerOn } from "./log-order-replay.ts";
 
 let log: FaultLog;
 let journal: LogJournal;

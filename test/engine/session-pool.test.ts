@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { createFaultLog } from "../../../test/engine/fault-log.ts";
-import { createRun } from "../decide/run.ts";
-import { Lane } from "./lane.ts";
-import { createSessionPool } from "./session-pool.ts";
+import { createRun } from "../../src/engine/decide/run.ts";
+import { Lane } from "../../src/engine/session/lane.ts";
+import { createSessionPool } from "../../src/engine/session/session-pool.ts";
+import { createFaultLog } from "./fault-log.ts";
 
 const create = createRun({ workflow: "job", createdAt: 1 });
 

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { createFaultLog, type FaultLog, once, UNAVAILABLE } from "../../../test/engine/fault-log.ts";
-import { encodeEvent } from "../../events/codec.ts";
-import type { EventLog } from "../../events/event-log.ts";
-import { StoreError } from "../../events/store-error.ts";
-import { createRun, moveStatus } from "../decide/run.ts";
-import { reachSleep } from "../decide/sleeps.ts";
-import { claimAttempt, settleStep } from "../decide/steps.ts";
-import { RejectionError } from "../rejection-error.ts";
-import { Lane } from "./lane.ts";
-import { RunSession } from "./run-session.ts";
+import { createRun, moveStatus } from "../../src/engine/decide/run.ts";
+import { reachSleep } from "../../src/engine/decide/sleeps.ts";
+import { claimAttempt, settleStep } from "../../src/engine/decide/steps.ts";
+import { RejectionError } from "../../src/engine/rejection-error.ts";
+import { Lane } from "../../src/engine/session/lane.ts";
+import { RunSession } from "../../src/engine/session/run-session.ts";
+import { encodeEvent } from "../../src/events/codec.ts";
+import type { EventLog } from "../../src/events/event-log.ts";
+import { StoreError } from "../../src/events/store-error.ts";
+import { createFaultLog, type FaultLog, once, UNAVAILABLE } from "./fault-log.ts";
 
 const create = createRun({ workflow: "job", createdAt: 1 });
 const claim = (key: string, holder = "w") => claimAttempt({ key, holder, leaseMs: 1_000, at: 1 });
