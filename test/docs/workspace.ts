@@ -59,14 +59,12 @@ const sourceExports = (): Record<string, string> => {
 };
 
 export const makeWorkspace = (): Workspace => {
+  const exports = sourceExports();
   const folder = mkdtempSync(join(tmpdir(), "runstream-docs-"));
   const files: string[] = [];
   symlinkSync(join(ROOT, "src"), join(folder, "src"));
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  writeFileSync(
-    join(folder, "package.json"),
-    JSON.stringify({ name: "runstream", type: "module", exports: sourceExports() }),
-  );
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "runstream", type: "module", exports }));
   return {
     folder,
     add(block) {
