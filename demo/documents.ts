@@ -13,7 +13,8 @@ export type Shelf = (typeof shelves)[number];
 /** Every step that touches a document takes this long on top, in milliseconds; the shortest and the longest. */
 export const SLOWNESS_MS = [60, 150] as const;
 const WORDS_PER_MINUTE = 220;
-const MOST_DOCUMENTS = 16;
+/** A shelf holds no more than these: the demo is to be over in half a minute. */
+export const MOST_DOCUMENTS = 16;
 
 export interface DocumentDigest {
   readonly path: string;
@@ -31,7 +32,7 @@ export interface DigestIndex {
   readonly documents: readonly DocumentDigest[];
 }
 
-/** The paths of a shelf's documents below `root`, sorted, at most sixteen. */
+/** The paths of a shelf's documents below `root`, sorted; at most {@link MOST_DOCUMENTS}. */
 export const documentsOf = async (shelf: Shelf, root: string): Promise<string[]> => {
   const samples = await markdownIn(root, "demo/documents");
   const own = [
@@ -41,7 +42,7 @@ export const documentsOf = async (shelf: Shelf, root: string): Promise<string[]>
   const paths = {
     samples,
     project: own.length > 0 ? own : samples,
-    everything: [...own, ...samples],
+    everything: [...samples, ...own],
     "long reads": await longestHalf(root, [...own, ...samples]),
   }[shelf];
   if (paths.length === 0) throw new Error(`There is no Markdown file on the shelf "${shelf}" of ${root}.`);

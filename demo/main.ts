@@ -83,7 +83,7 @@ const tell = async (runstream: Runstream, watch: LogWatch): Promise<void> => {
     pc.bold("A document digest whose worker is killed again and again, and which files every result once."),
   );
   say(
-    `Every document is really read. Each step is slowed down by ${SLOWNESS_MS.join(" to ")} ms, so that the kills hit.`,
+    `Every document is really read, ${MOST_DOCUMENTS} a shelf at most. Each step is slowed down by ${SLOWNESS_MS.join(" to ")} ms, so that the kills hit.`,
   );
   const runs = await startRuns(runstream);
   say(

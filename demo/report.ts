@@ -52,7 +52,7 @@ export const report = (
       ...kills.map(({ killedPid, caught, nextPid, takeoverMs, bootMs }) =>
         [
           killedPid,
-          `${caught.length} steps`,
+          `${caught.length} ${caught.length === 1 ? "step" : "steps"}`,
           nextPid,
           formatDuration(takeoverMs),
           formatDuration(bootMs),

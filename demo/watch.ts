@@ -33,7 +33,7 @@ export class LogWatch {
   }
 
   /** Answers once `wanted` answers something. Throws, saying `what` was waited for, after `timeoutMs`. */
-  until<T>(what: string, wanted: () => T | undefined, timeoutMs = 8_000): Promise<T> {
+  until<T>(what: string, wanted: () => T | undefined, timeoutMs = 20_000): Promise<T> {
     return new Promise((resolve, reject) => {
       const look = (): void => {
         const found = wanted();

@@ -2,9 +2,14 @@
 /**
  * The command line `runstream`. Here: the process (warnings, pipes, exit code). What the commands are is in program.ts.
  */
-import { enableCompileCache } from "node:module";
+import module from "node:module";
 
-enableCompileCache?.();
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+if (major < 22 || (major === 22 && minor < 18)) {
+  process.stderr.write(`error: Runstream needs Node 22.18 or newer, and this is ${process.version}.\n`);
+  process.exit(1);
+}
+module.enableCompileCache();
 
 // Before Node 24 the mere import of node:sqlite prints a warning; it says nothing to somebody who types a command.
 const emit = process.emit;

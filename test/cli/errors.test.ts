@@ -1,8 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeAll, describe, expect, test } from "vitest";
 import { openRunstream } from "../../src/index.ts";
+import { openSqliteLog } from "../../src/store-sqlite/index.ts";
 import { EXAMPLES, folder, runstream, write } from "./command-line.ts";
 
 const GREET = join(EXAMPLES, "greet.ts");
@@ -162,6 +164,33 @@ describe.concurrent("what cannot be done says why:", () => {
     expect(text.stderr).toContain('Nobody waits for "approval/99"');
     expect(json.code).toBe(1);
     expect(JSON.parse(json.stdout)).toEqual({ token: "approval/99", accepted: false });
+  });
+
+  test("doctor ends with 1 where a delivery was set aside or a run cannot be read, and names them", async ({
+    expect,
+  }) => {
+    const path = join(folder(), "attention.db");
+    const log = openSqliteLog(path);
+    const newer = { id: randomUUID(), type: "RunCreated", data: {}, metadata: { v: 999 } };
+    await log.append("run-from-the-future", "none", [newer])();
+    await new Promise<void>((parked) => {
+      log.consume("sorters", { filter: { streamPrefix: "run-" } }).subscribe(({ nack }) => {
+        nack("park", "nobody knows what this is");
+        parked();
+      });
+    });
+    await log.close();
+    const { code, stdout } = await runstream(["doctor", "--json", "--db", path], { cwd });
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      healthy: false,
+      attention: [
+        expect.stringMatching(/^Run from-the-future cannot be read: /),
+        "1 deliveries of group sorters were set aside",
+      ],
+      log: { healthy: true, events: 1 },
+      index: { exists: false },
+    });
   });
 
   test("RUNSTREAM_DEBUG shows where an error came from", async ({ expect }) => {

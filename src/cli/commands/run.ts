@@ -2,12 +2,14 @@
 import type { Command } from "commander";
 import { formatDuration } from "../../projections/event-line.ts";
 import type { HistoryEntry } from "../../projections/history.ts";
+import { reportOf } from "../../projections/run-report.ts";
+import type { Timeline } from "../../projections/timeline.ts";
 import type { GlobalOptions, SetExit } from "../command-options.ts";
 import { eventJson } from "../event-json.ts";
 import { eventText } from "../event-text.ts";
 import { jsonObjectArgument } from "../json-argument.ts";
 import { chooseWorkflow, loadWorkflows } from "../module-workflows.ts";
-import { err, print, printJson, tell } from "../terminal.ts";
+import { err, harmless, print, printJson, tell } from "../terminal.ts";
 import { EXIT } from "../usage-error.ts";
 import { waitText } from "../wait-text.ts";
 
@@ -83,6 +85,8 @@ const run = async (module: string, named: string | undefined, options: RunOption
       ...(key !== undefined && { key }),
       ...(tenant !== undefined && { tenant }),
     });
+    if (!options.json && !options.detachWhenParked)
+      followed.parked.then(() => tell(err.dim(`${" ".repeat(11)}${waitingHint(followed.timeline)}`)));
     const ended = await Promise.race([
       followed.over.then(() => "over" as const),
       interrupts.first,
@@ -90,7 +94,6 @@ const run = async (module: string, named: string | undefined, options: RunOption
     ]);
     const goesOn = `It goes on when a worker runs: ${err.cyan(`runstream worker ${module} --db ${options.db}`)}`;
     if (ended === "parked") {
-      const { reportOf } = await import("../../projections/run-report.ts");
       const { waitingFor } = reportOf(followed.timeline);
       if (options.json) await printJson({ runId, workflow, status: "running", waitingFor });
       tell(
@@ -112,6 +115,14 @@ const run = async (module: string, named: string | undefined, options: RunOption
     await runstream.stop({ graceMs: STOP_GRACE_MS });
     interrupts.release();
   }
+};
+
+/** Said once, when the run has begun to wait. */
+const waitingHint = (timeline: Timeline): string => {
+  const [first] = reportOf(timeline).waitingFor;
+  return first?.kind === "hook"
+    ? `… it waits; answer it with: runstream signal ${harmless(JSON.stringify(first.token))}`
+    : "… it sleeps; cut that short with: runstream wake";
 };
 
 /** Somebody pressed Ctrl-C: a step that takes longer is begun again by a worker. */

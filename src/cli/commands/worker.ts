@@ -51,7 +51,7 @@ const work = async (module: string, options: WorkerOptions): Promise<number> => 
   const { listenForInterrupts } = await import("../interrupts.ts");
   const mine = new Set<string>();
   const trouble = (message: string, fields: Record<string, unknown> = {}): void =>
-    say("warning", `${message} ${JSON.stringify(fields)}`, { message, ...fields });
+    say("warning", warningText(message, fields), { message, ...fields });
   const { concurrency, stepConcurrency } = options;
   const runstream = openRunstream({
     store: options.db,
@@ -124,6 +124,13 @@ const observed = (workflows: Workflows, onWalk: (runId: string, workflow: string
       },
     ]),
   );
+
+/** The engine's words, with the run and the reason where it gives them. */
+const warningText = (message: string, { runId, error, ...rest }: Record<string, unknown>): string => {
+  const run = runId === undefined ? "" : ` (run ${String(runId)})`;
+  const more = Object.keys(rest).length === 0 ? "" : ` ${JSON.stringify(rest)}`;
+  return `${message}${run}${error === undefined ? "" : `: ${String(error)}`}${more}`;
+};
 
 type Say = (what: string, text: string, fields: Record<string, unknown>) => void;
 
