@@ -66,6 +66,9 @@ const hop = async (times: number): Promise<void> => {
   for (let i = 0; i < times; i += 1) await null;
 };
 
+/** Walks may be given up and done again as often as the schedule likes: the budget is not what these programs are about. */
+const ENOUGH = { maxAttempts: 1_000 };
+
 const joined = (op: "all" | "race" | "any", children: Promise<string>[]): Promise<unknown> =>
   op === "all" ? Promise.all(children) : op === "race" ? Promise.race(children) : Promise.any(children);
 
@@ -117,7 +120,7 @@ export const interpret = async (
       await around.meanwhile();
     }
     if (!nested) return key;
-    return [key, await ctx.step(`inside ${id}`, () => stepInfo()?.key)];
+    return [key, await ctx.step(`inside ${id}`, () => stepInfo()?.key, ENOUGH)];
   };
 
   const walk = async (node: Program, id: string): Promise<string> => {
@@ -125,14 +128,18 @@ export const interpret = async (
       case "step": {
         const name = `s${names++ % 3}`;
         const schema = node.slow ? { schema: slowSchema(around.decoding) } : {};
-        return got(`step ${id}`, ctx.step(name, body(node.work, node.nested, id), schema));
+        return got(`step ${id}`, ctx.step(name, body(node.work, node.nested, id), { ...ENOUGH, ...schema }));
       }
       case "fail":
         return got(
           `fail ${id}`,
-          ctx.step(`f${id}`, () => {
-            throw new FatalError(`no ${id}`);
-          }),
+          ctx.step(
+            `f${id}`,
+            () => {
+              throw new FatalError(`no ${id}`);
+            },
+            ENOUGH,
+          ),
         );
       case "read":
         return got(`read ${id}`, ctx.uuid());
@@ -160,7 +167,10 @@ export const interpret = async (
           throw error;
         });
         note(`${node.op} ${id} = ${String(winner)}`);
-        return got(`after ${id}`, ctx.step(`after ${id} ${String(winner).slice(0, 40)}`, body(0, false, id)));
+        return got(
+          `after ${id}`,
+          ctx.step(`after ${id} ${String(winner).slice(0, 40)}`, body(0, false, id), ENOUGH),
+        );
       }
     }
   };
