@@ -9,7 +9,7 @@ import { join, relative, resolve } from "node:path";
 import pc from "picocolors";
 import { openRunstream, type Runstream } from "../src/index.ts";
 import { digest, reviewToken } from "./digest.ts";
-import { type Shelf, SLOWNESS_MS, shelves } from "./documents.ts";
+import { MOST_DOCUMENTS, type Shelf, SLOWNESS_MS, shelves } from "./documents.ts";
 import { type Kill, killInTheMiddle, type Scene } from "./kills.ts";
 import { factsOf, type RunFacts, untrueClaims } from "./proof.ts";
 import { report } from "./report.ts";
@@ -133,6 +133,8 @@ const end = (code: number, why?: unknown): never => {
   process.exit(code);
 };
 
+// Whoever reads the narration may have had enough of it.
+process.stdout.on("error", () => end(1));
 process.once("SIGINT", () => end(130, "It was interrupted."));
 process.once("SIGTERM", () => end(143, "It was told to stop."));
 setTimeout(() => end(1, `It was not over after ${LONGEST_MS} ms.`), LONGEST_MS).unref();
