@@ -93,6 +93,55 @@ describe("not accused", () => {
   });
 });
 
+describe("where the stream's order is known", () => {
+  const early = entry("early#0", 500);
+  const late = entry("late#0", 100);
+  const order = [
+    { of: "step", key: "early#0" },
+    { of: "sleep", key: "late#0" },
+    { of: "step", key: "late#0" },
+  ] as const;
+
+  test("a clock that went back neither hides a displaced entry nor makes one", () => {
+    const watch = createDivergenceWatch([late, early], order);
+    watch.reach("early#0", early);
+    expect(watch.reach("fresh#0")?.displaced).toBe(late);
+    watch.reach("late#0", late);
+    expect(watch.reach("fresh#1")).toBeUndefined();
+    const inner = createDivergenceWatch([late, early], order);
+    inner.reach("late#0", late);
+    expect(inner.reach("fresh#0"), "what came before is behind, whatever its clock said").toBeUndefined();
+  });
+
+  test("one that was answered late came after everything the walk began with", () => {
+    const watch = createDivergenceWatch([late, early], order);
+    watch.answeredLate(entry("other#0", 1));
+    expect(watch.reach("fresh#0")).toBeUndefined();
+  });
+});
+
+test("D5: nothing is suspicious while a step is run again, which may have steps inside it", () => {
+  const watch = createDivergenceWatch([a, b]);
+  const [one, other] = [watch.resumed(), watch.resumed()];
+  expect(watch.reach("fresh#0")).toBeUndefined();
+  one();
+  expect(watch.reach("fresh#1")).toBeUndefined();
+  other();
+  expect(watch.reach("fresh#2")?.displaced).toBe(a);
+});
+
+test("a suspicion stands until its entry is read, and not while a step is run again", () => {
+  const watch = createDivergenceWatch([a, b]);
+  const suspicion = watch.reach("fresh#0")!;
+  expect(watch.stands(suspicion)).toBe(true);
+  const done = watch.resumed();
+  expect(watch.stands(suspicion)).toBe(false);
+  done();
+  expect(watch.stands(suspicion)).toBe(true);
+  watch.reach("a#0", a);
+  expect(watch.stands(suspicion)).toBe(false);
+});
+
 test("it answers as the plain definition does, whatever is reached in whatever order", () => {
   const naive = (entries: readonly StepEntry[]) => {
     const unread = new Set(entries.map((e) => e.key));

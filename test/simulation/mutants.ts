@@ -2,6 +2,7 @@
 import type { JournalStore } from "../../src/engine/journal-store.ts";
 import { Lane } from "../../src/engine/session/lane.ts";
 import { type ProposeOptions, RunSession } from "../../src/engine/session/run-session.ts";
+import { Walk } from "../../src/engine/walk/walk.ts";
 import type { EventLog } from "../../src/events/event-log.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -164,6 +165,15 @@ export const mutants: readonly Mutant[] = [
   {
     defect: "a lane does not mind who settled a step that it is settling",
     patch: patching(Lane.prototype, () => ({ settling: nothing })),
+  },
+  {
+    defect: "a walk goes on after a refusal or a store failure that its body caught",
+    patch: () => {
+      const sound = Object.getOwnPropertyDescriptor(Walk.prototype, "doomed")!;
+      const spent = Object.getOwnPropertyDescriptor(Walk.prototype, "spent")!;
+      Object.defineProperty(Walk.prototype, "doomed", spent);
+      return () => Object.defineProperty(Walk.prototype, "doomed", sound);
+    },
   },
   {
     defect: "a step's body does not wait for its claim, nor for what its walk settled before",
