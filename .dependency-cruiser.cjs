@@ -1,8 +1,8 @@
-/** The arrows of docs/concepts.md: a folder may import only what stands to its left. */
+/** The arrows of docs/adr/0011: a folder may import only what it stands on. Tests beside the sources may bring what they test with. */
 const only = (name, from, to) => ({
   name,
   severity: "error",
-  from: { path: from },
+  from: { path: from, pathNot: "\\.test\\.ts$" },
   to: { path: "^src/", pathNot: to },
 });
 const onlyIn = (name, pkg, places) => ({

@@ -54,14 +54,16 @@ export {
   type WorkflowEngineOptions,
 } from "./engine/workflow-engine.ts";
 export type { RunEvent } from "./events/catalogue.ts";
+export { decodeRunEvent } from "./events/codec.ts";
 export { comparePositions, type EventLog, type Position, type RecordedEvent } from "./events/event-log.ts";
 export { PayloadError } from "./events/payload.ts";
 export { StoreError } from "./events/store-error.ts";
-export { describeEvent } from "./projections/event-line.ts";
+export { runIdOf, runStream } from "./events/stream-names.ts";
+export { describeEvent, formatDuration } from "./projections/event-line.ts";
 export { type HistoryEntry, readHistory, stateAt } from "./projections/history.ts";
 export { InvalidCursorError } from "./projections/invalid-cursor-error.ts";
 export { openRunIndex, type RunIndex } from "./projections/run-index.ts";
 export type { ListQuery, RunPage, RunSummary } from "./projections/run-index-queries.ts";
 export { type RunReport, runReport } from "./projections/run-report.ts";
 export type { RunState } from "./projections/run-state.ts";
-export { type Timeline, timelineOf } from "./projections/timeline.ts";
+export { type Timeline, timelineBuilder, timelineOf } from "./projections/timeline.ts";
