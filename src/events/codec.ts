@@ -8,8 +8,8 @@ import type { EventDecodeError } from "./event-decode-error.ts";
 import type { EventData, RecordedEvent } from "./event-log.ts";
 import type { JsonObject } from "./json.ts";
 
-export { createEventCodec, type Decoded, type EventCodec, type Place } from "./event-codec.ts";
-export { EventDecodeError, type EventDecodeProblem } from "./event-decode-error.ts";
+export type { Decoded } from "./event-codec.ts";
+export { EventDecodeError } from "./event-decode-error.ts";
 
 const runCodec = createEventCodec<RunEvent>({ schemas: RUN_EVENTS });
 const tokenCodec = createEventCodec<TokenReserved>({ schemas: TOKEN_EVENTS });
