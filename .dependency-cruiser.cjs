@@ -21,7 +21,11 @@ module.exports = {
     only("store-memory-knows-events", "^src/store-memory/", "^src/(events|store-memory)/"),
     only("store-sqlite-knows-events", "^src/store-sqlite/", "^src/(events|store-sqlite)/"),
     only("testing", "^src/testing/", "^src/(events|projections|engine|store-memory|embedded|testing)/"),
-    only("embedded-composes", "^src/embedded/", "^src/(events|projections|engine|store-memory|store-sqlite|embedded)/"),
+    only(
+      "embedded-composes",
+      "^src/embedded/",
+      "^src/(events|projections|engine|store-memory|store-sqlite|embedded)/",
+    ),
     only("cli-is-a-root", "^src/cli/", "^src/(?!testing/)"),
     onlyIn("sqlite-in-its-places", "^(node:)?sqlite$", "^src/(store-sqlite|projections/run-index)"),
     onlyIn(

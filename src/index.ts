@@ -55,8 +55,24 @@ export {
 } from "./engine/workflow-engine.ts";
 export type { RunEvent } from "./events/catalogue.ts";
 export { decodeRunEvent } from "./events/codec.ts";
-export { comparePositions, type EventLog, type Position, type RecordedEvent } from "./events/event-log.ts";
-export { PayloadError } from "./events/payload.ts";
+export {
+  type AppendError,
+  type Appended,
+  type CaughtUp,
+  type Consumed,
+  type ConsumeOptions,
+  comparePositions,
+  type EventData,
+  type EventFilter,
+  type EventLog,
+  type ExpectedRevision,
+  type Position,
+  type ReadAllOptions,
+  type ReadOptions,
+  type RecordedEvent,
+  type SubscribeOptions,
+} from "./events/event-log.ts";
+export { decodePayload, type Payload, PayloadError } from "./events/payload.ts";
 export { StoreError } from "./events/store-error.ts";
 export { runIdOf, runStream } from "./events/stream-names.ts";
 export { describeEvent, formatDuration } from "./projections/event-line.ts";

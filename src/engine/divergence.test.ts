@@ -233,7 +233,7 @@ describe("the message", () => {
       "refused to execute",
       "CODE changed",
       "BODY is non-deterministic",
-      "start it again",
+      "start the work again",
       "name steps by literals",
     ]) {
       expect(message).toContain(fragment);

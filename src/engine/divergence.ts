@@ -111,8 +111,8 @@ export const divergenceMessage = (facts: {
     `Workflow replay diverged: run ${facts.runId} reached step ${JSON.stringify(facts.name)} as journal key ${facts.key}, which was never ` +
     `begun, while ${unread} recorded ${unread === 1 ? "entry is" : "entries are"} still unread, the first being ${displaced.key}. ` +
     `Going on would run again, under a new key, what may have happened already, so the engine refused to execute the step. ` +
-    `There are two causes. Either the CODE changed while the run was in flight (a step added, removed, renamed or moved): walk the run ` +
-    `with the code it was started with, or start it again. Or the BODY is non-deterministic (a step name computed from data, a branch on ` +
+    `The run is failed by this; its history stays. There are two causes. Either the CODE changed while the run was in flight (a step added, ` +
+    `removed, renamed or moved): start the work again, and let runs in flight end on the old code before the next such change. Or the BODY is non-deterministic (a step name computed from data, a branch on ` +
     `the clock, on chance or on anything read outside a step): name steps by literals, and take such values from ctx.now, ctx.random, ` +
     `ctx.uuid or a step. ${codeSentence(facts.started, facts.walking)}`
   );
