@@ -47,7 +47,7 @@ export class Walk {
   #wakeAt: number | undefined;
   #frozen = false;
   #over = false;
-  /** Step keys in whose body the journal failed. */
+  /** Step keys in whose body the journal failed or the engine refused to go on. */
   readonly #troubled = new Map<string, unknown>();
   #failure: { readonly error: unknown } | undefined;
   #refusal: Refusal | undefined;
@@ -137,13 +137,16 @@ export class Walk {
     if (this.#over) throw new RejectionError("Superseded", this.runId);
   }
 
-  /** A call of the journal failed inside the body of the step at `key`; a refusal of the engine is no such failure. */
+  /**
+   * What a step inside the body of the step at `key` met instead of a result. A failure of the journal and a refusal are noted: the
+   * outer step is not settled by what its body made of them.
+   */
   troubleInside(key: string, error: unknown): void {
-    if (StoreError.is(error) || RejectionError.is(error) || error === this.#failure?.error)
-      this.#troubled.set(key, error);
+    const failed = StoreError.is(error) || RejectionError.is(error) || error === this.#failure?.error;
+    if (failed || Refusal.is(error)) this.#troubled.set(key, error);
   }
 
-  /** What the journal said inside the body of this step, whatever the body made of it (law L9). */
+  /** What the journal or the engine said inside the body of this step, whatever the body made of it (law L9). */
   throwTroubleIn(key: string): void {
     if (this.#troubled.has(key)) throw this.#troubled.get(key);
   }
