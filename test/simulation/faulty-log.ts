@@ -25,6 +25,8 @@ export interface FaultyLogOptions {
   readonly random: Random;
   readonly faults: LogFaults;
   readonly owner: Owner;
+  /** Requests take no time: the store answers within the turn that asks it, as one in memory does. */
+  readonly prompt: boolean;
   readonly trace: (line: string) => void;
   /** The store refused, or did not say. */
   readonly onFault: (stream: string) => void;
@@ -36,7 +38,11 @@ const UNAVAILABLE: AppendError = { _tag: "Unavailable", reason: "the simulated s
 const UNKNOWN: AppendError = { _tag: "UnknownOutcome", reason: "the simulated reply was lost" };
 
 export const createFaultyLog = (options: FaultyLogOptions): EventLog => {
-  const { inner, ledger, scheduler, random, faults, owner, trace, onFault, onViolation } = options;
+  const { inner, ledger, scheduler, random, faults, owner, prompt, trace, onFault, onViolation } = options;
+
+  const request = async (what: string, orphan?: () => void): Promise<void> => {
+    if (!owner.alive || !prompt) await scheduler.wait(what, owner, orphan);
+  };
 
   const write = async (stream: string, expected: ExpectedRevision, events: readonly EventData[]) => {
     const result = await inner.append(stream, expected, events)();
@@ -63,7 +69,7 @@ export const createFaultyLog = (options: FaultyLogOptions): EventLog => {
 
   const append: EventLog["append"] = (stream, expected, events) => async () => {
     const what = `append to ${stream} at ${expected}: ${events.map(({ type }) => type).join(" ")}`;
-    await scheduler.wait(what, owner, () => late(stream, expected, events));
+    await request(what, () => late(stream, expected, events));
     if (!random.chance(faults.append)) return respond(what, await write(stream, expected, events));
     onFault(stream);
     const fault = random.pick(["away", "lost before", "lost after", "late"] as const);
@@ -78,7 +84,7 @@ export const createFaultyLog = (options: FaultyLogOptions): EventLog => {
     ...inner,
     append,
     async *read(stream, readOptions) {
-      await scheduler.wait(`read of ${stream}`, owner);
+      await request(`read of ${stream}`);
       if (random.chance(faults.read)) {
         onFault(stream);
         trace(`${owner.name} read of ${stream} fails`);

@@ -43,6 +43,10 @@ export const GOLDEN_SEEDS: readonly (readonly [seed: number, story: string])[] =
     "L1: a run ended on its own result of a step whose result in the stream was somebody else's, and came before what had ended the run",
   ],
   [
+    14_401,
+    "a step inside a step was refused as abandoned, and the refusal was recorded as the outer step's failure, which a later walk caught",
+  ],
+  [
     5548,
     "a walk suspended in the middle of a turn: the winner of a race had been handed over, and the body had not reacted yet",
   ],

@@ -62,6 +62,10 @@ if (chosen !== undefined) {
         await everyLawHolds(seed, { plain: true, journal: contractOnly });
     }, 60_000);
 
+    test("keeps every law on a store that answers within the turn that asks it", async () => {
+      for (let seed = 1; seed <= 100; seed += 1) await everyLawHolds(seed, { prompt: true });
+    }, 60_000);
+
     test("is the same world for the same seed, event by event", async () => {
       for (let seed = 1; seed <= 300; seed += 12) {
         const [once, again] = [await everyLawHolds(seed), await everyLawHolds(seed)];

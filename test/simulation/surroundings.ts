@@ -7,4 +7,6 @@ export interface Surroundings {
   readonly log?: (log: EventLog) => EventLog;
   /** The journal is somebody's who keeps the contract and no more: what a walk is told in which order is then not the stream's matter. */
   readonly plain?: boolean;
+  /** The store answers within the turn that asks it, unless its reply is slow. */
+  readonly prompt?: boolean;
 }

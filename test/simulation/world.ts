@@ -88,7 +88,17 @@ export const liveThrough = async ({
     const worker = createWorker({
       name: `w${born++}`,
       surroundings,
-      connection: { inner, ledger, scheduler, random, faults, trace, onFault: disturb, onViolation: fail },
+      connection: {
+        inner,
+        ledger,
+        scheduler,
+        random,
+        faults,
+        prompt: surroundings.prompt === true,
+        trace,
+        onFault: disturb,
+        onViolation: fail,
+      },
       stepConcurrency: weather.stepConcurrency,
       skew: weather.calm ? 0 : random.int(MAX_SKEW) - MAX_SKEW / 2,
       time: () => time,
