@@ -26,7 +26,10 @@ export interface RunstreamOptions {
   readonly index?: string;
   /** `"full"` (default): an acknowledged fact is on the disk. `"normal"`: a power cut may lose the last moments. Files only. */
   readonly durability?: "full" | "normal";
-  /** The group of workers that share the runs. All of them must declare the same workflows. Default `"runstream"`. */
+  /**
+   * The group of workers that share the runs. All of them must declare the same workflows: a run that reached a worker which does not
+   * declare its workflow waits, and is said to its logger, until that worker stops. Default `"runstream"`.
+   */
   readonly group?: string;
   /** Walks at once in this worker, a whole number of 1 or more. Default 256. */
   readonly concurrency?: number;
@@ -102,7 +105,6 @@ export const openRunstream = (options: RunstreamOptions): Runstream => {
       if (stopping !== undefined)
         throw new RequestError("Stopped", "This Runstream was stopped. Open the store again to work.");
       if (working !== undefined) return;
-      const timers = startTimers({ log, index, sessions: journal.sessions, clock, logger });
       const deliveries = startDeliveries({
         log,
         group,
@@ -111,6 +113,7 @@ export const openRunstream = (options: RunstreamOptions): Runstream => {
         concurrency,
         logger,
       });
+      const timers = startTimers({ log, index, sessions: journal.sessions, clock, logger });
       const alive = keepAlive();
       working = {
         async stop(graceMs) {

@@ -24,7 +24,10 @@ export const DELIVERED_TYPES = ["RunCreated", "SleepElapsed", "SleepWoken", "Hoo
 
 export interface DeliveriesOptions {
   readonly log: EventLog;
-  /** The consumer group; all its workers must declare the same workflows. */
+  /**
+   * The consumer group. All its workers must declare the same workflows: a run stays with its worker, also with one that cannot walk it,
+   * until that one stops.
+   */
   readonly group: string;
   readonly execute: (runId: string, signal: AbortSignal) => Promise<unknown>;
   /** Aborts the walks of a run in this process, if there are any. */

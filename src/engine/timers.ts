@@ -33,6 +33,8 @@ export interface Timers {
   stop(): Promise<void>;
 }
 
+/** A worker that starts takes over what can go on first: the index behind a look may have much to read. */
+const FIRST_LOOK_MS = 50;
 const LOOK_AGAIN_MS = 60_000;
 const RETRY_MS = 1_000;
 const PAGE = 1_000;
@@ -133,7 +135,7 @@ export const startTimers = ({ log, index, sessions, clock, logger }: TimersOptio
   };
 
   const scheduled = defer(() => {
-    armIn(0);
+    armIn(FIRST_LOOK_MS);
     return log.subscribe({ after: "end", filter: { streamPrefix: RUN_PREFIX, types: ["SleepScheduled"] } });
   });
   const subscription: Subscription = scheduled

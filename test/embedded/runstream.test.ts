@@ -77,6 +77,26 @@ describe.each(STORES)("a Runstream on %s", (store) => {
     expect(await other.get(runId)).toMatchObject({ status: "pending" });
   });
 
+  test("a sleep of 0 or less goes on by itself; one of 1,000 years sleeps until it is woken", async () => {
+    const nap = workflow({
+      run: async ({ ms }: { ms: number }, ctx) => {
+        await ctx.sleep("nap", ms);
+        return ms;
+      },
+    });
+    const rs = kit.open({ store: kit.log(store), workflows: { nap } });
+    rs.work();
+    for (const ms of [0, -1, -1e12])
+      expect(await rs.result(await rs.start(nap, { ms }))).toMatchObject({ output: ms });
+    const years = 1_000 * 365.25 * 86_400_000;
+    const runId = await rs.start(nap, { ms: years });
+    await until("the sleep", async () => (await rs.index.waits(runId)).length === 1);
+    expect((await rs.index.waits(runId))[0]?.wakeAt).toBeGreaterThan(Date.now() + years - 60_000);
+    expect((await rs.get(runId))?.status).toBe("running");
+    expect(await rs.wakeUp(runId)).toBe(1);
+    expect(await rs.result(runId)).toMatchObject({ output: years });
+  });
+
   test("workers go on while the index is rebuilt", async () => {
     const rs = kit.open({ store: kit.log(store), workflows: { quiet } });
     rs.work();

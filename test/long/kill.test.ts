@@ -17,7 +17,7 @@ import { workflows } from "./kill-worker-process.ts";
 const KILLS = Number(process.env.RUNSTREAM_KILLS ?? 50);
 const SEED = Number(process.env.RUNSTREAM_SEED ?? Date.now() % 1_000_000_000);
 /** Runs that are under way at any time. */
-const BUSY = 30;
+const BUSY = 24;
 
 const folder = mkdtempSync(join(tmpdir(), "runstream-kill-"));
 const store = join(folder, "kill.db");
@@ -144,7 +144,7 @@ test(`a worker that is killed ${KILLS} times loses nothing (RUNSTREAM_SEED=${SEE
   const actor = (async () => {
     while (acting) {
       await act(rs);
-      await delay(2);
+      await delay(6);
     }
   })();
 
