@@ -174,6 +174,7 @@ export const createWorkflowEngine = (options: WorkflowEngineOptions): WorkflowEn
     const signal =
       callerSignal === undefined ? controller.signal : AbortSignal.any([callerSignal, controller.signal]);
     const walk = new Walk(runId, walkJournal, signal);
+    controller.signal.addEventListener("abort", () => walk.giveUp(), { once: true });
     walkJournal.begin();
     try {
       const outcome = await walkBody(def, record, opening, walk);

@@ -8,7 +8,6 @@
  * step in flight has to come to rest even when the walk around it is given up.
  */
 import type { Settlement, StepEntry } from "../journal-store.ts";
-import { RejectionError } from "../rejection-error.ts";
 import { currentStep } from "../step-context.ts";
 import type { Hand, Place } from "./releases.ts";
 import type { Walk } from "./walk.ts";
@@ -53,7 +52,10 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
       const inside = currentStep() !== undefined;
       if (!inside && walk.spent) return walk.forever;
       return handled((resolve, reject) => {
-        const hand: Hand = () => settleWith(produce, resolve, reject);
+        const fail = (error: unknown): void => {
+          if (inside || !walk.over) reject(error);
+        };
+        const hand: Hand = () => settleWith(produce, resolve, fail);
         if (inside) void hand();
         else if (place === undefined) void walk.hold(async () => hand());
         else releases.recorded(place, hand);
@@ -79,16 +81,20 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
       }
       if (walk.doomed) return walk.forever;
       return handled((resolve, reject) => {
+        // Nobody listens to a body that has ended: a branch it left behind must not end the process for a failure.
+        const fail = (error: unknown): void => {
+          if (!walk.over) reject(error);
+        };
         const answered = (produceNow: () => unknown): Hand => {
           return () => {
             journal.answered(what);
-            return settleWith(produceNow, resolve, reject);
+            return settleWith(produceNow, resolve, fail);
           };
         };
         const give: Give<T> = (result, place = releases.reserve()) =>
           place.fill(answered(() => produce(result)));
         const throwing = (error: unknown): void => {
-          if (walk.spent && RejectionError.is(error)) return;
+          if (walk.endsWithout(error)) return;
           releases.live(
             answered(() => {
               throw error;

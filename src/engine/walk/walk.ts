@@ -6,7 +6,8 @@
  *
  * Invariants:
  * - W1 A walk suspends only when a wait is parked, nothing is in flight, and every result has been handed over.
- * - W2 A store failure or a refusal decides the outcome, whatever the body makes of it (law L9).
+ * - W2 A store failure or a refusal decides the outcome, whatever the body makes of it (law L9). Of a store failure the body is not told
+ *   at all, and the walk ends with it: a branch that nobody awaits yet would make of it an unhandled rejection, which ends the process.
  * - W3 A walk that the stream has overtaken, that met a refusal or a store failure, or that is over, begins nothing: what its body asks
  *   for then is never answered, for it may follow from what the stream will never have. What was begun comes to rest with all it needs,
  *   and the walk ends when it has.
@@ -29,7 +30,7 @@ export type WalkOutcome =
   /** The stream has overtaken the walk: walk again. */
   | { readonly kind: "superseded" };
 
-type Ended = "suspended" | "superseded";
+type Ended = "suspended" | "superseded" | "failed";
 
 export class Walk {
   readonly runId: string;
@@ -70,6 +71,21 @@ export class Walk {
     return this.#frozen || this.#over;
   }
 
+  /** Has the body ended? */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Is this trouble of the walk's, which ends it without the body's being told? */
+  endsWithout(error: unknown): boolean {
+    return this.spent || this.#failure !== undefined || RejectionError.is(error) || StoreError.is(error);
+  }
+
+  /** The run was cancelled: the walk begins nothing more, and ends when what is in flight has come to rest. */
+  giveUp(): void {
+    this.#freeze();
+  }
+
   /** Does it begin nothing any more? What is recorded may still be told. */
   get doomed(): boolean {
     return this.spent || this.#refusal !== undefined || this.#failure !== undefined;
@@ -80,8 +96,7 @@ export class Walk {
     try {
       return await this.#outcome(body);
     } finally {
-      this.#over = true;
-      this.#rest();
+      this.#bodyEnded();
     }
   }
 
@@ -90,8 +105,14 @@ export class Walk {
     const returned = Promise.resolve()
       .then(body)
       .then(
-        (output) => ({ ok: true as const, output }),
-        (error: unknown) => ({ ok: false as const, error }),
+        (output) => {
+          this.#bodyEnded();
+          return { ok: true as const, output };
+        },
+        (error: unknown) => {
+          this.#bodyEnded();
+          return { ok: false as const, error };
+        },
       );
     const end = await Promise.race([returned, this.#ended]);
     if (typeof end === "object" && !end.ok && this.signal.aborted && end.error === this.signal.reason)
@@ -108,6 +129,7 @@ export class Walk {
       if (this.#frozen) return { kind: "superseded" };
       return { kind: "suspended", wakeAt: this.#wakeAt };
     }
+    if (end === "failed") throw new Error("A walk failed and does not say how.");
     return end.ok
       ? { kind: "completed", output: end.output }
       : { kind: "failed", message: messageOf(end.error) };
@@ -177,11 +199,17 @@ export class Walk {
       return;
     }
     this.#failure ??= { error };
+    this.#end("failed");
   }
 
   #freeze(): void {
     this.#frozen = true;
     this.#look();
+  }
+
+  #bodyEnded(): void {
+    this.#over = true;
+    this.#rest();
   }
 
   /** Over, and nothing in flight that could need a result: hand over nothing more. */
