@@ -121,6 +121,16 @@ describe("conflicts", () => {
     expect(log.reads).toBeGreaterThan(0);
   });
 
+  test("L4: a run that is over is read without a look, a run that goes on is not", async () => {
+    await session.current();
+    expect(log.reads).toBe(1);
+    await session.propose(moveStatus("completed", { output: { json: 3 } }, undefined, 2));
+    const { status, output } = await session.current();
+    expect([status, output, log.reads]).toEqual(["completed", { json: 3 }, 1]);
+    expect((await elsewhere().current()).status).toBe("completed");
+    expect(log.reads).toBe(2);
+  });
+
   test("what is right on any state needs no look", async () => {
     log.reads = 0;
     await session.propose(() => ({ _tag: "Right", right: { events: [], answer: 1 } }), { timeless: true });

@@ -19,7 +19,7 @@ import { decodeRunEvent, encodeEvent } from "../../events/codec.ts";
 import type { AppendError, EventData, EventLog } from "../../events/event-log.ts";
 import { StoreError } from "../../events/store-error.ts";
 import { runStream } from "../../events/stream-names.ts";
-import { emptyRun, evolve, type RunState, speculate } from "../../projections/run-state.ts";
+import { emptyRun, evolve, isTerminal, type RunState, speculate } from "../../projections/run-state.ts";
 import type { Decide } from "../decide/decision.ts";
 import { RejectionError } from "../rejection-error.ts";
 import type { Lane } from "./lane.ts";
@@ -137,7 +137,7 @@ export class RunSession {
     this.#readers = [];
     this.#queue = [];
     try {
-      const look = readers.length > 0 || !(this.#known || proposals[0]?.options.creates === true);
+      const look = this.#owesLook(readers.length > 0, proposals[0]);
       if (look) await this.#catchUp();
       for (const reader of readers) reader.resolve(this.#state);
       if (proposals.length > 0) await this.#record(proposals, look);
@@ -147,6 +147,12 @@ export class RunSession {
     }
     this.#busy = false;
     if (this.#queue.length > 0 || this.#readers.length > 0) this.#schedule();
+  }
+
+  /** A run that is over stays as it is (law L4): who asks for it is answered from the state. */
+  #owesLook(forReaders: boolean, first: Proposal | undefined): boolean {
+    if (!this.#known) return forReaders || first?.options.creates !== true;
+    return forReaders && !isTerminal(this.#state.status);
   }
 
   /** Folds what the log has beyond the state. Answers the ids of the events it found. */
