@@ -19,20 +19,17 @@ export interface RawRates {
   readonly cpuMsPerRun: number;
 }
 
-/** Writes `total` runs of this shape. The events are made before the clock starts: making them is the engine's business. */
+/** Writes `total` runs of this shape, every one of the very same events: making them is the engine's business, not the log's. */
 export const rawRuns = async (
   log: EventLog,
   shape: readonly AppendedEvents[],
   inFlight: number,
   total: number,
 ): Promise<RawRates> => {
-  const appends = Array.from({ length: total }, () =>
-    shape.map((events) => events.map((event) => ({ ...event, id: randomUUID() }))),
-  );
-  const { tookMs, totalMs, cpuMs } = await closedLoop(inFlight, total, async (index) => {
+  const { tookMs, totalMs, cpuMs } = await closedLoop(inFlight, total, async () => {
     const stream = `run-raw_${randomUUID()}`;
     let revision = -1;
-    for (const events of appends[index] ?? []) {
+    for (const events of shape) {
       const answer = await log.append(stream, revision === -1 ? "none" : revision, events)();
       if (answer._tag === "Left") throw new Error(`raw append refused: ${JSON.stringify(answer.left)}`);
       revision = answer.right.revision;
