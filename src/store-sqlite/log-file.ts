@@ -128,14 +128,17 @@ export const openLogFile = (path: string, durability: Durability, busyTimeoutMs:
   try {
     const opened = new DatabaseSync(path);
     db = opened;
-    opened.exec(
-      `PRAGMA busy_timeout = ${Math.min(busyTimeoutMs, LOCK_WAIT_MS)};
-       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
-       PRAGMA cache_size = -32000;
-       PRAGMA temp_store = MEMORY`,
-    );
-    untilNotBusy(busyTimeoutMs, () => prepareFile(opened, path));
-    opened.exec(`PRAGMA synchronous = ${durability === "full" ? "FULL" : "NORMAL"}`);
+    opened.exec(`PRAGMA busy_timeout = ${Math.min(busyTimeoutMs, LOCK_WAIT_MS)}`);
+    // Every setting reads the file, and meets the lock of a process that is making it.
+    untilNotBusy(busyTimeoutMs, () => {
+      opened.exec(
+        `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
+         PRAGMA cache_size = -32000;
+         PRAGMA temp_store = MEMORY`,
+      );
+      prepareFile(opened, path);
+      opened.exec(`PRAGMA synchronous = ${durability === "full" ? "FULL" : "NORMAL"}`);
+    });
     return opened;
   } catch (cause) {
     db?.close();
