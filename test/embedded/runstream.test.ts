@@ -132,6 +132,24 @@ describe("opening", () => {
 });
 
 describe("processes that share a file", () => {
+  test("one that opens the file while another is making it waits for that", async () => {
+    const file = kit.path();
+    const maker = `
+      const { DatabaseSync } = require("node:sqlite");
+      const db = new DatabaseSync(process.argv[1]);
+      db.exec("BEGIN EXCLUSIVE; CREATE TABLE streams (id INTEGER)");
+      process.stdout.write("held");
+      setTimeout(() => { db.exec("ROLLBACK"); db.close(); }, 400);`;
+    const child = spawn(process.execPath, ["--no-warnings", "-e", maker, file], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const gone = once(child, "exit");
+    await once(child.stdout, "data");
+    const rs = kit.open({ store: file, workflows: { busy } });
+    expect(await rs.get(await rs.start(busy))).toMatchObject({ status: "pending" });
+    await gone;
+  });
+
   const worker = async (file: string) => {
     const script = join(import.meta.dirname, "worker-process.ts");
     const child = spawn(process.execPath, ["--no-warnings", script, file], {
