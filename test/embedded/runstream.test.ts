@@ -48,7 +48,7 @@ describe.each(STORES)("a Runstream on %s", (store) => {
     child.stdout.on("data", (text) => {
       said += text;
     });
-    const killed = setTimeout(() => child.kill("SIGKILL"), 15_000);
+    const killed = setTimeout(() => child.kill("SIGKILL"), 50_000);
     const [code, signal] = await once(child, "close");
     clearTimeout(killed);
     expect({ code, signal, left: JSON.parse(said) }).toEqual({
@@ -56,7 +56,7 @@ describe.each(STORES)("a Runstream on %s", (store) => {
       signal: null,
       left: { timers: [], resources: [], files: [] },
     });
-  });
+  }, 60_000);
 
   test("work and stop are idempotent, and stop may come first", async () => {
     const rs = openRunstream({ store: kit.log(store), workflows: { busy } });
@@ -131,7 +131,7 @@ describe("opening", () => {
   });
 });
 
-describe("processes that share a file", () => {
+describe("processes that share a file", { timeout: 60_000 }, () => {
   test("one that opens the file while another is making it waits for that", async () => {
     const file = kit.path();
     const maker = `
@@ -163,7 +163,7 @@ describe("processes that share a file", () => {
       await gone;
       heard.close();
     });
-    await until("the worker", () => said.includes("ready"));
+    await until("the worker", () => said.includes("ready"), 45_000);
     return { child, said, gone };
   };
 
