@@ -41,6 +41,8 @@ const laneJournal = (
   let lastSettled: Promise<unknown> = Promise.resolve();
   /** The last step that the body was told of, while it is on its way; those before it get there first. */
   let told: Promise<StepEntry> | undefined;
+  /** A step that the body was told of and that never gets there, because another one stands: those after it may get there all the same. */
+  let lost: Promise<StepEntry> | undefined;
   session.openLane(lane);
 
   const own = (...methods: (keyof JournalStore)[]): boolean =>
@@ -85,7 +87,10 @@ const laneJournal = (
     const recorded: Promise<StepEntry> = session
       .propose(settleStep(settled), { lane, stands: ({ mine }) => mine })
       .then((settlement) => {
-        if (!settlement.mine) throw new RejectionError("Superseded", runId);
+        if (!settlement.mine) {
+          lost ??= recorded;
+          throw new RejectionError("Superseded", runId);
+        }
         lane.settled(entry.key);
         if (told === recorded) told = undefined;
         return entryOf(settlement.entry);
@@ -102,7 +107,7 @@ const laneJournal = (
     begin: opensOurselves ? begin : plain.begin,
     settlements: async () => [...session.state.settled],
     settle,
-    unrecorded: () => told,
+    unrecorded: () => lost ?? told,
     wasClaimed: (key) => (session.state.charges.get(key) ?? []).length > 0,
     readStep: plain.readStep,
     claimAttempt: own("claimAttempt")
