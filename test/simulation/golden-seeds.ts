@@ -47,6 +47,10 @@ export const GOLDEN_SEEDS: readonly (readonly [seed: number, story: string])[] =
     "a step inside a step was refused as abandoned, and the refusal was recorded as the outer step's failure, which a later walk caught",
   ],
   [
+    44_601,
+    "L3: a step began on a result that lost to somebody else's, because what was settled after it had reached the stream",
+  ],
+  [
     5548,
     "a walk suspended in the middle of a turn: the winner of a race had been handed over, and the body had not reacted yet",
   ],

@@ -163,10 +163,6 @@ export const mutants: readonly Mutant[] = [
     })),
   },
   {
-    defect: "a lane does not mind who settled a step that it is settling",
-    patch: patching(Lane.prototype, () => ({ settling: nothing })),
-  },
-  {
     defect: "a walk goes on after a refusal or a store failure that its body caught",
     patch: () => {
       const sound = Object.getOwnPropertyDescriptor(Walk.prototype, "doomed")!;
