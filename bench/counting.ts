@@ -5,6 +5,7 @@
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { type EventLog, openRunstream, type Runstream, type RunstreamOptions } from "../src/index.ts";
 import type { Bench, StoreKind } from "./bench.ts";
+import type { Load } from "./load.ts";
 import { freshStore } from "./stores.ts";
 
 export type AppendedEvents = Parameters<EventLog["append"]>[2];
@@ -75,13 +76,12 @@ export const countFsyncs = (): FsyncCounter => {
   };
 };
 
-/** What one run costs the store: `load` is run on a fresh store whose appends and fsyncs are counted, and comes to `runs` runs. */
+/** What one run costs the store: `load` is run on a fresh store whose appends and fsyncs are counted. */
 export const costPerRun = async (
   bench: Bench,
   kind: StoreKind,
   options: Omit<RunstreamOptions, "store" | "index">,
-  runs: number,
-  load: (runstream: Runstream) => Promise<unknown>,
+  load: (runstream: Runstream) => Promise<Load>,
 ): Promise<{ readonly appendsPerRun: number; readonly fsyncsPerRun: number }> => {
   const counter = countFsyncs();
   try {
@@ -91,7 +91,7 @@ export const costPerRun = async (
     runstream.work();
     await runstream.log.head();
     const before = counter.fsyncs;
-    await load(runstream);
+    const runs = (await load(runstream)).tookMs.length;
     const fsyncs = counter.fsyncs - before;
     await runstream.stop();
     await store.discard();

@@ -26,7 +26,7 @@ export const rawRuns = async (
   inFlight: number,
   total: number,
 ): Promise<RawRates> => {
-  const { tookMs, totalMs, cpuMs } = await closedLoop(inFlight, total, async () => {
+  const { tookMs, perSec, cpuMsEach } = await closedLoop(inFlight, total, async () => {
     const stream = `run-raw_${randomUUID()}`;
     let revision = -1;
     for (const events of shape) {
@@ -36,10 +36,10 @@ export const rawRuns = async (
     }
   });
   return {
-    runsPerSec: (total / totalMs) * 1_000,
+    runsPerSec: perSec,
     p50Ms: percentile(tookMs, 0.5),
     p99Ms: percentile(tookMs, 0.99),
-    cpuMsPerRun: cpuMs / total,
+    cpuMsPerRun: cpuMsEach,
   };
 };
 

@@ -49,9 +49,8 @@ const measure = async (
   const { stepConcurrency = "default" } = width;
   bench.progress(`W1 ${kind}: ${inFlight} in flight, step concurrency ${stepConcurrency}`);
   const options = { workflows: { trivial }, ...width };
-  const counted = 8 * inFlight + 20;
-  const cost = await costPerRun(bench, kind, options, counted, (runstream) =>
-    closedLoop(inFlight, counted, oneRun(runstream)),
+  const cost = await costPerRun(bench, kind, options, (runstream) =>
+    closedLoop(inFlight, 8 * inFlight + 20, oneRun(runstream)),
   );
   const store = freshStore(bench, kind, "w1");
   const runstream = openRunstream({ ...store.options, ...options });
@@ -63,21 +62,20 @@ const measure = async (
     await rounds(5, async () => {
       const floorBeforeMs = floor.commitMs();
       const bare = await rawRuns(raw, shape, inFlight, total);
-      const { tookMs, totalMs, cpuMs } = await closedLoop(inFlight, total, oneRun(runstream));
+      const { tookMs, perSec, cpuMsEach } = await closedLoop(inFlight, total, oneRun(runstream));
       const floorMs = mean([floorBeforeMs, floor.commitMs()]);
-      const runsPerSec = (total / totalMs) * 1_000;
       const p50Ms = percentile(tookMs, 0.5);
       return {
-        runsPerSec,
+        runsPerSec: perSec,
         p50Ms,
         p99Ms: percentile(tookMs, 0.99),
         msPerStep: p50Ms / STEPS,
-        cpuMsPerRun: cpuMs / total,
+        cpuMsPerRun: cpuMsEach,
         floorMs,
         msPerStepToFloor: p50Ms / STEPS / floorMs,
         rawRunsPerSec: bare.runsPerSec,
         rawCpuMsPerRun: bare.cpuMsPerRun,
-        ofRaw: runsPerSec / bare.runsPerSec,
+        ofRaw: perSec / bare.runsPerSec,
       };
     }),
   );

@@ -27,7 +27,7 @@ const measure = async (bench: Bench, kind: StoreKind, stepConcurrency: number | 
   const width = stepConcurrency === undefined ? {} : { stepConcurrency };
   bench.progress(`W2 ${kind}: step concurrency ${stepConcurrency ?? "as it is by default"}`);
   const workflows = { fanOut };
-  const cost = await costPerRun(bench, kind, { workflows, ...width }, 10, (counted) =>
+  const cost = await costPerRun(bench, kind, { workflows, ...width }, (counted) =>
     closedLoop(1, 10, oneRun(counted)),
   );
   const store = freshStore(bench, kind, "w2");
@@ -39,11 +39,11 @@ const measure = async (bench: Bench, kind: StoreKind, stepConcurrency: number | 
     await rounds(3, async () => {
       const floorMs = floor.commitMs();
       const total = sized(bench.size, { quick: 20, normal: 60, full: 120 });
-      const { tookMs, cpuMs } = await closedLoop(1, total, oneRun(runstream));
+      const { tookMs, cpuMsEach } = await closedLoop(1, total, oneRun(runstream));
       return {
         p50Ms: percentile(tookMs, 0.5),
         p99Ms: percentile(tookMs, 0.99),
-        cpuMsPerRun: cpuMs / total,
+        cpuMsPerRun: cpuMsEach,
         floorMs,
       };
     }),

@@ -6,41 +6,41 @@ import { mean, medians } from "./statistics.ts";
 import { freshStore } from "./stores.ts";
 
 const HUNDRED = 100;
+const WARM_UP = 500;
 
 const measure = async (bench: Bench, kind: StoreKind, steps: number): Promise<void> => {
   /** When each body began, for the run under way. */
   const began: number[] = [];
   const long = workflow({
-    async run(_input, ctx) {
-      for (let n = 0; n < steps; n += 1) {
+    async run(input, ctx) {
+      for (let n = 0; n < Number(input.steps); n += 1) {
         await ctx.step("step", () => {
           began.push(performance.now());
           return { ok: true, n };
         });
       }
-      return { steps };
     },
   });
   const store = freshStore(bench, kind, "w4");
   const floor = openFloor(bench.folder);
   const runstream = openRunstream({ ...store.options, workflows: { long } });
   runstream.work();
-  const one = async (): Promise<number> => {
+  const one = async (count: number): Promise<number> => {
     began.length = 0;
     const before = performance.now();
-    const outcome = await runstream.result(await runstream.start("long"));
+    const outcome = await runstream.result(await runstream.start("long", { steps: count }));
     if (outcome.status !== "completed") throw new Error(`W4: the run ended ${outcome.status}`);
     return performance.now() - before;
   };
   const perStep = (from: number): number =>
     ((began[from + HUNDRED - 1] ?? Number.NaN) - (began[from] ?? Number.NaN)) / (HUNDRED - 1);
-  await one();
+  await one(WARM_UP);
   const measured = medians(
     await rounds(3, async (round) => {
       bench.progress(`W4 ${kind}: ${steps} steps, round ${round + 1}`);
       const floorBeforeMs = floor.commitMs();
       const cpu = process.cpuUsage();
-      const totalMs = await one();
+      const totalMs = await one(steps);
       const used = process.cpuUsage(cpu);
       const floorMs = mean([floorBeforeMs, floor.commitMs()]);
       const firstMsPerStep = perStep(0);
