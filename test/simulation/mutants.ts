@@ -156,8 +156,8 @@ export const mutants: readonly Mutant[] = [
   {
     defect: "a lane never goes stale",
     patch: patching(Lane.prototype, () => ({
-      staleIfOvertaken: nothing,
-      doubtIfOvertaken: nothing,
+      recordedForeign: nothing,
+      decidedForeign: nothing,
       doubt: nothing,
       overtake: nothing,
     })),

@@ -168,7 +168,7 @@ export class RunSession {
         });
       }
       evolve(this.#state, decoded.right, recorded.revision);
-      for (const lane of this.#lanes) lane.staleIfOvertaken(decoded.right);
+      for (const lane of this.#lanes) lane.recordedForeign(decoded.right);
       found.push(recorded.id);
     }
     this.#known = true;
@@ -221,7 +221,8 @@ export class RunSession {
       if (stands?.(decision.right.answer) === false) lane?.doubt();
       for (const event of decision.right.events) {
         if (state !== this.#state) evolve(state, event, state.revision + 1);
-        for (const other of this.#lanes) if (other !== lane) other.doubtIfOvertaken(event);
+        lane?.decidedOwn(event);
+        for (const other of this.#lanes) if (other !== lane) other.decidedForeign(event);
         events.push(event);
         sources.push(lane);
       }
@@ -268,7 +269,8 @@ export class RunSession {
   #fold({ events, sources }: Batch): void {
     for (const [index, event] of events.entries()) {
       evolve(this.#state, event, this.#state.revision + 1);
-      for (const lane of this.#lanes) if (lane !== sources[index]) lane.staleIfOvertaken(event);
+      sources[index]?.recordedOwn(event);
+      for (const lane of this.#lanes) if (lane !== sources[index]) lane.recordedForeign(event);
     }
   }
 

@@ -15,6 +15,15 @@ import type { Walk } from "./walk.ts";
 /** Gives the result of one question to the body; without a place, in the next one. */
 export type Give<T> = (result: T, place?: Place) => void;
 
+/** Something that ends a parked wait, and what is to be done then: in flight until its promise settles. */
+export interface WaitEnd {
+  readonly what: Settlement;
+  readonly resume: () => Promise<void>;
+}
+
+/** The wait is not over, so the walk may end on it. While it goes on, the first of `ends` that somebody else brings about is seen to. */
+export type Park = (wakeAt: number | undefined, ends: readonly WaitEnd[]) => void;
+
 /** A place that may or may not come to be taken. */
 interface LatePlace {
   readonly take: () => void;
@@ -31,7 +40,7 @@ export interface Answers {
   live<T>(
     what: Settlement,
     produce: (result: T) => unknown,
-    work: (give: Give<T>, parked: (wakeAt: number | undefined) => void) => Promise<void>,
+    work: (give: Give<T>, parked: Park) => Promise<void>,
   ): Promise<unknown>;
   place(): LatePlace;
   /** Proposes `entry` and gives what stands: at once where the journal allows it, else when it is recorded. */
@@ -65,7 +74,7 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
     live: <T>(
       what: Settlement,
       produce: (result: T) => unknown,
-      work: (give: Give<T>, parked: (wakeAt: number | undefined) => void) => Promise<void>,
+      work: (give: Give<T>, parked: Park) => Promise<void>,
     ) => {
       const outer = currentStep();
       if (outer !== undefined) {
@@ -102,7 +111,17 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
           );
         };
         journal.asked(what);
-        walk.hold(() => work(give, (wakeAt) => walk.park(wakeAt))).catch(throwing);
+        const park: Park = (wakeAt, ends) => {
+          const unpark = walk.park(wakeAt);
+          for (const { what: end, resume } of ends) {
+            journal.parked(end, () => {
+              if (!unpark()) return;
+              for (const other of ends) journal.unparked(other.what);
+              walk.hold(resume).catch(throwing);
+            });
+          }
+        };
+        walk.hold(() => work(give, park)).catch(throwing);
       });
     },
 

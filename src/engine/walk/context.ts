@@ -133,7 +133,7 @@ export const createContext = (options: ContextOptions): WorkflowContext => {
         try {
           const reached = await journal.reachSleep(key, wakeAt, correlationId, "sleep", place.take);
           if (reached.over) give(undefined, place.taken());
-          else parked(reached.wakeAt);
+          else parked(reached.wakeAt, [{ what: asked, resume: async () => give(undefined) }]);
         } finally {
           place.drop();
         }
@@ -172,23 +172,29 @@ export const createContext = (options: ContextOptions): WorkflowContext => {
     const asked: Settlement = { of: "hook", key };
     if (answers.isRecorded(asked)) return answers.recorded(asked, async () => produce(await claim()));
     return answers.live<HookRecord | undefined>(asked, produce, async (give, parked) => {
+      const inPlace = async (result: () => Promise<HookRecord | undefined>): Promise<void> => {
+        const place = answers.place();
+        place.take();
+        try {
+          give(await result(), place.taken());
+        } finally {
+          place.drop();
+        }
+      };
+      const close = () => inPlace(async () => ((await journal.closeHook(key)) ? undefined : claim()));
+      const answered = { what: asked, resume: () => inPlace(claim) };
+
       const hook = await claim();
       if (hook.delivered) return give(hook);
-      if (closesAt === undefined) return parked(undefined);
+      if (closesAt === undefined) return parked(undefined, [answered]);
       const known = sleeps.get(timeoutKey);
       const deadline =
         known !== undefined && isOver(known, clock())
           ? { wakeAt: known.wakeAt, over: true }
           : await journal.reachSleep(timeoutKey, closesAt, undefined, "hookTimeout", () => {});
-      if (!deadline.over) return parked(deadline.wakeAt);
-      const place = answers.place();
-      place.take();
-      try {
-        const closed = await journal.closeHook(key);
-        give(closed ? undefined : await claim(), place.taken());
-      } finally {
-        place.drop();
-      }
+      if (deadline.over) return close();
+      const elapsed = { what: { of: "sleep", key: timeoutKey } as const, resume: close };
+      parked(deadline.wakeAt, [answered, elapsed]);
     });
   };
 

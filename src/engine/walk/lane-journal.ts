@@ -83,7 +83,7 @@ const laneJournal = (
 
   const settle: WalkJournal["settle"] = (entry) => {
     const settled = settledOf(entry);
-    lane.settling(entry.key);
+    lane.settling({ of: "step", key: entry.key });
     const recorded: Promise<StepEntry> = session
       .propose(settleStep(settled), { lane, stands: ({ mine }) => mine })
       .then((settlement) => {
@@ -91,13 +91,22 @@ const laneJournal = (
           lost ??= recorded;
           throw new RejectionError("Superseded", runId);
         }
-        lane.settled(entry.key);
         if (told === recorded) told = undefined;
         return entryOf(settlement.entry);
       });
     lastSettled = recorded.catch(() => {});
     told = recorded;
     return { early: entryOf(settled), recorded };
+  };
+
+  /** What may settle by this proposal has its place in the order from now on; answered, it stands there or there is nothing. */
+  const settling = async <T>(what: Settlement, propose: () => Promise<T>): Promise<T> => {
+    lane.settling(what);
+    try {
+      return await propose();
+    } finally {
+      lane.settled(what);
+    }
   };
 
   const opensOurselves = own("getRun", "setStatus");
@@ -120,9 +129,10 @@ const laneJournal = (
     reachSleep: own("claimSleep")
       ? async (key, wakeAt, correlationId, kind, proposing) => {
           proposing();
-          const sleep = await session.propose(reachSleep({ key, wakeAt, kind, correlationId, at: clock() }), {
-            lane,
-          });
+          const wait = { key, wakeAt, kind, correlationId, at: clock() };
+          const sleep = await settling({ of: "sleep", key }, () =>
+            session.propose(reachSleep(wait), { lane }),
+          );
           return { wakeAt: sleep.wakeAt, over: sleep.over !== undefined };
         }
       : afterDrain(plain.reachSleep),
@@ -137,7 +147,7 @@ const laneJournal = (
         }
       : afterDrain(plain.claimHook),
     closeHook: own("closeHook")
-      ? (key) => session.propose(closeHook(key, clock()), { lane })
+      ? (key) => settling({ of: "hook", key }, () => session.propose(closeHook(key, clock()), { lane }))
       : afterDrain(plain.closeHook),
     noteRetry: ({ key, attempt, maxAttempts, message, delayMs }) => {
       const note = { key, attempt, maxAttempts, error: { message }, delayMs, at: clock() };
@@ -159,6 +169,8 @@ const laneJournal = (
       lane.asked(what);
     },
     answered: (what) => lane.answered(what),
+    parked: (what, resume) => lane.parked(what, resume),
+    unparked: (what) => lane.unparked(what),
     get stale() {
       return lane.stale;
     },

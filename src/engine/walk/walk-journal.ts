@@ -88,6 +88,9 @@ export interface WalkJournal extends StepJournal {
   /** The body waits for this / has its answer: what the staleness of the walk is judged by. */
   asked(what: Settlement): void;
   answered(what: Settlement): void;
+  /** The body is parked on this: `resume` is called, once, when somebody else ends it. Never where that cannot be told. */
+  parked(what: Settlement, resume: () => void): void;
+  unparked(what: Settlement): void;
   /** Has the stream overtaken this walk? Always `false` where that cannot be told. */
   readonly stale: boolean;
   whenStale(listener: () => void): void;
@@ -132,6 +135,8 @@ export const plainWalkJournal = (store: JournalStore, runId: string, clock: () =
     drain: async () => {},
     asked: () => {},
     answered: () => {},
+    parked: () => {},
+    unparked: () => {},
     stale: false,
     whenStale: () => {},
     close: () => {},

@@ -30,6 +30,11 @@ export type WalkOutcome =
   /** The stream has overtaken the walk: walk again. */
   | { readonly kind: "superseded" };
 
+/** A wait of the body, until an instant in epoch milliseconds or without a deadline. */
+interface Parked {
+  readonly wakeAt: number | undefined;
+}
+
 type Ended = "suspended" | "superseded" | "failed";
 
 export class Walk {
@@ -44,10 +49,11 @@ export class Walk {
   readonly #ended: Promise<Ended>;
   #end: (how: Ended) => void = () => {};
   #inFlight = 0;
-  #parked = 0;
-  #wakeAt: number | undefined;
+  /** The waits the body is parked on. */
+  readonly #parked = new Set<Parked>();
   #frozen = false;
   #over = false;
+  #suspended = false;
   /** Step keys in whose body the journal failed or the engine refused to go on. */
   readonly #troubled = new Map<string, unknown>();
   #failure: { readonly error: unknown } | undefined;
@@ -127,7 +133,7 @@ export class Walk {
       await this.journal.drain();
       if (this.#failure !== undefined) throw (this.#failure as { error: unknown }).error;
       if (this.#frozen) return { kind: "superseded" };
-      return { kind: "suspended", wakeAt: this.#wakeAt };
+      return { kind: "suspended", wakeAt: soonest(this.#parked) };
     }
     if (end === "failed") throw new Error("A walk failed and does not say how.");
     return end.ok
@@ -173,10 +179,14 @@ export class Walk {
     if (this.#troubled.has(key)) throw this.#troubled.get(key);
   }
 
-  /** A wait that is not over: the walk may end on it. */
-  park(wakeAt: number | undefined): void {
-    this.#parked += 1;
-    if (wakeAt !== undefined) this.#wakeAt = Math.min(wakeAt, this.#wakeAt ?? wakeAt);
+  /**
+   * A wait that is not over: the walk may end on it. What is answered takes it back, because the wait is over after all; it answers
+   * `false` where the walk has ended on it, and the next one will see to it.
+   */
+  park(wakeAt: number | undefined): () => boolean {
+    const parked: Parked = { wakeAt };
+    this.#parked.add(parked);
+    return () => !this.#suspended && this.#parked.delete(parked);
   }
 
   /** Records the end of the run, after everything the body saw; answers whether this call ended it. */
@@ -221,15 +231,23 @@ export class Walk {
   #look(): void {
     if (!this.#mayEnd()) return;
     process.nextTick(() => {
-      if (this.#mayEnd()) this.#end(this.#frozen ? "superseded" : "suspended");
+      if (!this.#mayEnd()) return;
+      this.#suspended = true;
+      this.#end(this.#frozen ? "superseded" : "suspended");
     });
   }
 
   #mayEnd(): boolean {
     if (this.#inFlight > 0) return false;
-    return this.#frozen || ((this.#parked > 0 || this.doomed) && this.releases.idle);
+    return this.#frozen || ((this.#parked.size > 0 || this.doomed) && this.releases.idle);
   }
 }
+
+const soonest = (waits: Iterable<Parked>): number | undefined => {
+  let first: number | undefined;
+  for (const { wakeAt } of waits) if (wakeAt !== undefined) first = Math.min(wakeAt, first ?? wakeAt);
+  return first;
+};
 
 /** The journal, with every failure of a call made known to the walk as well as to the caller. */
 const watched = (journal: WalkJournal, note: (error: unknown) => void): WalkJournal => {
