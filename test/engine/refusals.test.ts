@@ -201,4 +201,17 @@ describe.each(JOURNALS)("a recorded result that its schema does not take, on %s"
     };
     expect((await resume(z.string(), throwing)).error).toContain("the schema itself threw");
   });
+
+  test("inside another step it settles nothing of that step, whatever its body makes of it", async () => {
+    const never = z.string().transform((text) => text.length);
+    const { run, errorOf, keys } = scene(
+      async (ctx) =>
+        ctx.step("outer", () => ctx.step("inner", () => "four", { schema: never }).catch(() => "swallowed")),
+      { journal: makeJournal() },
+    );
+    const { runId, status } = await run();
+    expect(status).toBe("failed");
+    expect(await errorOf(runId)).toContain("SUCCEEDED");
+    expect(await keys(runId)).toEqual(["inner#0"]);
+  });
 });

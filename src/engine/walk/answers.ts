@@ -58,14 +58,15 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
 
     recorded(what, produce) {
       const place = places.get(nameOf(what));
-      const inside = currentStep() !== undefined;
-      if (!inside && walk.spent) return walk.forever;
+      const outer = currentStep();
+      if (outer === undefined && walk.spent) return walk.forever;
       return handled((resolve, reject) => {
         const fail = (error: unknown): void => {
-          if (inside || !walk.over) reject(error);
+          if (outer !== undefined) walk.troubleInside(outer.key, error);
+          if (outer !== undefined || !walk.over) reject(error);
         };
         const hand: Hand = () => settleWith(produce, resolve, fail);
-        if (inside) void hand();
+        if (outer !== undefined) void hand();
         else if (place === undefined) void walk.hold(async () => hand());
         else releases.recorded(place, hand);
       });
@@ -79,13 +80,12 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
       const outer = currentStep();
       if (outer !== undefined) {
         return handled((resolve, reject) => {
-          const give: Give<T> = (result) => void settleWith(() => produce(result), resolve, reject);
-          walk
-            .hold(() => work(give, () => {}))
-            .catch((error: unknown) => {
-              walk.troubleInside(outer.key, error);
-              reject(error);
-            });
+          const fail = (error: unknown): void => {
+            walk.troubleInside(outer.key, error);
+            reject(error);
+          };
+          const give: Give<T> = (result) => void settleWith(() => produce(result), resolve, fail);
+          walk.hold(() => work(give, () => {})).catch(fail);
         });
       }
       if (walk.doomed) return walk.forever;
