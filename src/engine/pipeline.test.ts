@@ -76,7 +76,7 @@ const story = (
 };
 
 describe("the delivery pipeline in virtual time", () => {
-  test("L1 L2 one run: deliveries of a walk under way become one walk after it, and each is acked by the walk that covers it", () => {
+  test("Q1 Q2 one run: deliveries of a walk under way become one walk after it, and each is acked by the walk that covers it", () => {
     const { lines, completed } = story("a-aa---|", 5);
     expect(lines).toEqual([
       "0 begin a",
@@ -90,7 +90,7 @@ describe("the delivery pipeline in virtual time", () => {
     expect(completed).toBe(true);
   });
 
-  test("L1 walks of different runs overlap; walks of one run never do", () => {
+  test("Q1 walks of different runs overlap; walks of one run never do", () => {
     const { lines } = story("(ab)(ab)---|", 8);
     expect(lines).toEqual([
       ...["0 begin a", "0 begin b"],
@@ -107,12 +107,12 @@ describe("the delivery pipeline in virtual time", () => {
     ]);
   });
 
-  test("L2 a delivery that arrives in the very frame of a walk's end gets a walk of its own", () => {
+  test("Q2 a delivery that arrives in the very frame of a walk's end gets a walk of its own", () => {
     const { lines } = story("a----a|", 5);
     expect(lines.filter((line) => line.includes("begin"))).toEqual(["0 begin a", "5 begin a"]);
   });
 
-  test("L2 a delivery that waits for a place is covered by the walk that begins after it", () => {
+  test("Q2 a delivery that waits for a place is covered by the walk that begins after it", () => {
     const { lines } = story("(ab)b--|", 4, { concurrency: 1 });
     expect(lines).toEqual([
       ...["0 begin a", "4 end a", "4 ack a"],
@@ -120,7 +120,7 @@ describe("the delivery pipeline in virtual time", () => {
     ]);
   });
 
-  test("L3 a failed walk hands its delivery back and ends neither its run nor the pipeline", () => {
+  test("Q3 a failed walk hands its delivery back and ends neither its run nor the pipeline", () => {
     const failures: string[] = [];
     const { lines, completed, error } = story(
       "a-b-a|",
@@ -137,7 +137,7 @@ describe("the delivery pipeline in virtual time", () => {
     expect({ completed, error }).toEqual({ completed: true, error: undefined });
   });
 
-  test("L3 a walk that throws instead of answering is a failed walk too", () => {
+  test("Q3 a walk that throws instead of answering is a failed walk too", () => {
     const { lines, completed } = story("ab|", 1, {
       walk: () => {
         throw new Error("at once");
@@ -150,7 +150,7 @@ describe("the delivery pipeline in virtual time", () => {
     expect(completed).toBe(true);
   });
 
-  test("L5 a run that is delivered all the time lets the others have their turn, with one place only", () => {
+  test("Q5 a run that is delivered all the time lets the others have their turn, with one place only", () => {
     const { lines } = story("(ab)aaaaaaaaaaaaaaa|", 3, { concurrency: 1 });
     expect(lines.filter((line) => line.includes("begin")).slice(0, 3)).toEqual([
       "0 begin a",
@@ -235,7 +235,7 @@ describe("what a delivery is answered", () => {
     ]);
   });
 
-  test("L2 a run with more deliveries than may stand keeps what it holds bounded, and still walks after the last of them", () => {
+  test("Q2 a run with more deliveries than may stand keeps what it holds bounded, and still walks after the last of them", () => {
     const answers: string[] = [];
     const ends: Subject<void>[] = [];
     const walk = () => {
@@ -258,7 +258,7 @@ describe("what a delivery is answered", () => {
     expect(ends).toHaveLength(2);
   });
 
-  test("L2 deliveries that stand for others come again when their walk fails", () => {
+  test("Q2 deliveries that stand for others come again when their walk fails", () => {
     const answers: string[] = [];
     const first = new Subject<void>();
     let walked = 0;
@@ -272,7 +272,7 @@ describe("what a delivery is answered", () => {
 });
 
 describe("what is left behind", () => {
-  test("L4 10,000 runs leave no queue: each delivery of an idle run opens it anew, and the heap stays flat", async () => {
+  test("Q4 10,000 runs leave no queue: each delivery of an idle run opens it anew, and the heap stays flat", async () => {
     const { gc } = await collector();
     const source = new Subject<Consumed>();
     let begun = 0;
@@ -294,7 +294,7 @@ describe("what is left behind", () => {
     subscription.unsubscribe();
   });
 
-  test("L4 a run that came to rest walks again at its next delivery", () => {
+  test("Q4 a run that came to rest walks again at its next delivery", () => {
     const begun: string[] = [];
     const source = new Subject<Consumed>();
     walks(source, options({})).subscribe((runId) => begun.push(runId));

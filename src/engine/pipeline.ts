@@ -4,12 +4,12 @@
  * Not here: where deliveries come from (a consumer group of the log), what a walk is.
  *
  * Invariants:
- * - L1 One walk a run at a time; deliveries that arrive while it walks become one more walk after it.
- * - L2 A run's deliveries are acked after a walk that began after they arrived (law L8). More than {@link STANDING} that wait for the
+ * - Q1 One walk a run at a time; deliveries that arrive while it walks become one more walk after it.
+ * - Q2 A run's deliveries are acked after a walk that began after they arrived (law L8). More than {@link STANDING} that wait for the
  *   same walk are acked at once: the ones that stand keep the walk owed, and a busy run must not use up what the worker may hold.
- * - L3 An error in one run ends that walk only: its deliveries come again later, and the others go on.
- * - L4 A run that is idle leaves nothing behind; none is opened a second time while its first walk still drains.
- * - L5 Runs take turns: one that is to be walked again goes behind those that wait.
+ * - Q3 An error in one run ends that walk only: its deliveries come again later, and the others go on.
+ * - Q4 A run that is idle leaves nothing behind; none is opened a second time while its first walk still drains.
+ * - Q5 Runs take turns: one that is to be walked again goes behind those that wait.
  */
 import {
   catchError,
@@ -41,7 +41,6 @@ export interface PipelineOptions {
   readonly draining: () => boolean;
 }
 
-/** The first wait before a failed delivery comes again, and the longest, in milliseconds. It doubles each time. */
 export const FIRST_RETRY_MS = 100;
 export const LONGEST_RETRY_MS = 30_000;
 /** How many deliveries of a run may wait for its next walk. */
@@ -51,6 +50,10 @@ interface RunQueue {
   readonly runId: string;
   pending: Consumed[];
 }
+
+/** The wait in milliseconds before what failed is tried again, after `failures` tries that failed before: it doubles each time. */
+export const retryAfterMs = (failures: number): number =>
+  Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures, 16), LONGEST_RETRY_MS);
 
 /** Emits a run's id as each walk of it begins. */
 export const walks = (deliveries: Observable<Consumed>, options: PipelineOptions): Observable<string> =>
@@ -118,7 +121,5 @@ const walkOnce = (
   );
 };
 
-const handBack = (delivery: Consumed, reason: string): void => {
-  const delayMs = Math.min(FIRST_RETRY_MS * 2 ** Math.min(delivery.redeliveries, 16), LONGEST_RETRY_MS);
-  delivery.nack("retry", reason, delayMs);
-};
+const handBack = (delivery: Consumed, reason: string): void =>
+  delivery.nack("retry", reason, retryAfterMs(delivery.redeliveries));
