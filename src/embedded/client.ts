@@ -21,7 +21,7 @@ import { StoreError } from "../events/store-error.ts";
 import { type HistoryEntry, readHistory, stateAt } from "../projections/history.ts";
 import type { RunIndex } from "../projections/run-index.ts";
 import type { ListQuery, RunPage } from "../projections/run-index-queries.ts";
-import { isTerminal, type RunState } from "../projections/run-state.ts";
+import { isTerminal, RUNNABLE, type RunState } from "../projections/run-state.ts";
 import { RequestError } from "./request-error.ts";
 import { createSettledRuns } from "./settled-runs.ts";
 import { acceptedAttributes, acceptedInput, text } from "./start-record.ts";
@@ -194,7 +194,7 @@ export const createClient = (parts: ClientParts): RunstreamClient & { close(): v
     async cancel(runId, { reason } = {}) {
       open();
       const why = reason === undefined ? undefined : text("reason", reason);
-      const decide = moveStatus("cancelled", { reason: why }, ["pending", "running"], clock());
+      const decide = moveStatus("cancelled", { reason: why }, RUNNABLE, clock());
       const moved = await journal.sessions.get(text("runId", runId)).propose(decide);
       if (moved) engine.abortWalks(runId);
       return moved;

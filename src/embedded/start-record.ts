@@ -3,6 +3,7 @@
  * no reader could read back, is refused at the call and not found out by a worker later.
  */
 import type { RunAttributes } from "../engine/journal/records.ts";
+import { isPlainRecord } from "../engine/plain-record.ts";
 import { checkSchema } from "../engine/schema.ts";
 import type { AnyWorkflowDef } from "../engine/workflow.ts";
 import type { JsonObject } from "../events/json.ts";
@@ -47,12 +48,6 @@ const plainJson = (what: string, value: unknown): JsonObject => {
     `${what} must be an object of plain JSON values: no dates, bigints, undefined, NaN or the like.`,
   );
 };
-
-const isPlainRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" &&
-  value !== null &&
-  !Array.isArray(value) &&
-  (Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null);
 
 const describe = (value: unknown): string => {
   if (value === null) return "null";

@@ -12,10 +12,11 @@
 import { randomBytes } from "node:crypto";
 import { PayloadError } from "../events/payload.ts";
 import { StoreError } from "../events/store-error.ts";
-import { isTerminal } from "../projections/run-state.ts";
+import { isTerminal, RUNNABLE } from "../projections/run-state.ts";
 import { processCodeVersion } from "./code-version.ts";
 import type { JournalStore, RunRecord, RunStatus } from "./journal-store.ts";
 import { type Logger, silentLogger } from "./logger.ts";
+import { isPlainRecord } from "./plain-record.ts";
 import type { ProgressStreams } from "./progress-streams.ts";
 import {
   JOURNAL_MAX_ENTRIES,
@@ -80,8 +81,6 @@ export interface WorkflowEngine {
 }
 
 export const newRunId = (): string => `wrun_${randomBytes(16).toString("hex")}`;
-
-const RUNNABLE: readonly RunStatus[] = ["pending", "running"];
 
 export const createWorkflowEngine = (options: WorkflowEngineOptions): WorkflowEngine => {
   const { workflows, journal, streams, dispatch, logger = silentLogger } = options;
@@ -361,9 +360,3 @@ const forReaders = (record: RunRecord | undefined): RunRecord | undefined => {
     ...(record.status === "failed" && error !== undefined && { error }),
   };
 };
-
-const isPlainRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" &&
-  value !== null &&
-  !Array.isArray(value) &&
-  (Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null);

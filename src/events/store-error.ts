@@ -13,6 +13,11 @@ export class StoreError extends Error {
     this.error = error;
   }
 
+  /** What the store holds cannot be read back. */
+  static corrupt(reason: string, cause: unknown): StoreError {
+    return new StoreError(reason, { _tag: "Corrupt", reason, cause });
+  }
+
   static is(value: unknown): value is StoreError {
     return value instanceof Error && value.name === "StoreError";
   }

@@ -78,6 +78,6 @@ const checkRevision = (name: string, revision: number): void => {
 };
 
 const unreadable = (runId: string, revision: number, cause: Error): StoreError => {
-  const message = `The history of run ${JSON.stringify(runId)} cannot be read at revision ${revision}: ${cause.message}`;
-  return new StoreError(message, { _tag: "Corrupt", reason: message, cause });
+  const reason = `The history of run ${JSON.stringify(runId)} cannot be read at revision ${revision}: ${cause.message}`;
+  return StoreError.corrupt(reason, cause);
 };

@@ -71,6 +71,9 @@ export const speculate = (state: RunState): RunState => ({
   settled: [],
 });
 
+/** The statuses of a run that is not over: only such a run is walked, ended or cancelled. */
+export const RUNNABLE: readonly RunStatus[] = ["pending", "running"];
+
 export const isTerminal = (status: RunStatus): boolean =>
   status === "completed" || status === "failed" || status === "cancelled";
 

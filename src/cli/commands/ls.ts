@@ -1,6 +1,7 @@
 /** `runstream ls`: a page of runs, newest first. */
 import type { Command } from "commander";
 import type { RunSummary } from "../../projections/run-index-queries.ts";
+import { STATUSES } from "../../projections/run-index-writer.ts";
 import type { RunStatus } from "../../projections/run-state.ts";
 import { collect, type GlobalOptions, wholeNumber } from "../command-options.ts";
 import { nearest } from "../nearest.ts";
@@ -15,8 +16,6 @@ interface LsOptions extends GlobalOptions {
   readonly limit: number;
   readonly cursor?: string;
 }
-
-const STATUSES: readonly RunStatus[] = ["pending", "running", "completed", "failed", "cancelled"];
 
 export const registerLs = (program: Command): void => {
   program

@@ -15,6 +15,7 @@
  */
 import type { RunEvent } from "../../events/catalogue.ts";
 import type { Settlement } from "../../projections/run-state.ts";
+import { settlementName, settlementOf } from "./settlements.ts";
 
 export class Lane {
   /** What the body has asked for and has not been answered. */
@@ -45,31 +46,31 @@ export class Lane {
   }
 
   asked(what: Settlement): void {
-    this.#open.add(nameOf(what));
+    this.#open.add(settlementName(what));
   }
 
   answered(what: Settlement): void {
-    this.#open.delete(nameOf(what));
+    this.#open.delete(settlementName(what));
   }
 
   /** A result of this walk is on its way into the stream: until it is there, somebody else's may come before it. */
   settling(what: Settlement): void {
-    this.#settling.add(nameOf(what));
+    this.#settling.add(settlementName(what));
   }
 
   /** It is there, or there is none. */
   settled(what: Settlement): void {
-    this.#settling.delete(nameOf(what));
+    this.#settling.delete(settlementName(what));
   }
 
   /** The body is parked on this; `resume` is called when somebody else's event ends it. */
   parked(what: Settlement, resume: () => void): void {
-    this.#parked.set(nameOf(what), resume);
+    this.#parked.set(settlementName(what), resume);
   }
 
   /** The body is parked on it no longer. */
   unparked(what: Settlement): void {
-    this.#parked.delete(nameOf(what));
+    this.#parked.delete(settlementName(what));
   }
 
   whenStale(listener: () => void): void {
@@ -93,7 +94,7 @@ export class Lane {
   /** An event of this lane, not written yet. */
   decidedOwn(event: RunEvent): void {
     const what = settlementOf(event);
-    if (what !== undefined) this.#decided.add(nameOf(what));
+    if (what !== undefined) this.#decided.add(settlementName(what));
   }
 
   /** Another writer's event, not written yet. */
@@ -117,7 +118,7 @@ export class Lane {
     if (this.#stale) return;
     if (this.#isOvertakenBy(event, none)) return this.#becomeStale();
     const what = settlementOf(event);
-    if (what !== undefined) this.#parked.get(nameOf(what))?.();
+    if (what !== undefined) this.#parked.get(settlementName(what))?.();
   }
 
   /** What the body asks for has an outcome already that the walk did not start from. */
@@ -130,7 +131,7 @@ export class Lane {
     if (this.#open.size === 0 && this.#settling.size === 0) return false;
     const what = settlementOf(event);
     if (what === undefined) return false;
-    const name = nameOf(what);
+    const name = settlementName(what);
     if (this.#settling.has(name)) return !placed.has(name);
     if (!this.#open.has(name)) return false;
     return !this.#parked.has(name) || this.#settling.size > placed.size;
@@ -144,20 +145,3 @@ export class Lane {
 }
 
 const none: ReadonlySet<string> = new Set();
-
-const nameOf = ({ of, key }: Settlement): string => `${of} ${key}`;
-
-const settlementOf = (event: RunEvent): Settlement | undefined => {
-  switch (event.type) {
-    case "StepSettled":
-      return { of: "step", key: event.data.key };
-    case "SleepElapsed":
-    case "SleepWoken":
-      return { of: "sleep", key: event.data.key };
-    case "HookDelivered":
-    case "HookClosed":
-      return { of: "hook", key: event.data.key };
-    default:
-      return undefined;
-  }
-};

@@ -160,13 +160,7 @@ export class RunSession {
     const found: string[] = [];
     for await (const recorded of this.#log.read(this.stream, { from: this.#state.revision + 1 })) {
       const decoded = decodeRunEvent(recorded);
-      if (isLeft(decoded)) {
-        throw new StoreError(decoded.left.message, {
-          _tag: "Corrupt",
-          reason: decoded.left.message,
-          cause: decoded.left,
-        });
-      }
+      if (isLeft(decoded)) throw StoreError.corrupt(decoded.left.message, decoded.left);
       evolve(this.#state, decoded.right, recorded.revision);
       for (const lane of this.#lanes) lane.recordedForeign(decoded.right);
       found.push(recorded.id);

@@ -85,13 +85,7 @@ const lastReservation = async (
 ): Promise<{ readonly holder: TokenHolder; readonly revision: number } | undefined> => {
   for await (const recorded of log.read(hookStream(token), { direction: "backwards", max: 1 })) {
     const decoded = decodeTokenEvent(recorded);
-    if (isLeft(decoded)) {
-      throw new StoreError(decoded.left.message, {
-        _tag: "Corrupt",
-        reason: decoded.left.message,
-        cause: decoded.left,
-      });
-    }
+    if (isLeft(decoded)) throw StoreError.corrupt(decoded.left.message, decoded.left);
     return { holder: decoded.right.data, revision: recorded.revision };
   }
   return undefined;

@@ -8,6 +8,7 @@
  * step in flight has to come to rest even when the walk around it is given up.
  */
 import type { Settlement, StepEntry } from "../journal-store.ts";
+import { settlementName } from "../session/settlements.ts";
 import { currentStep } from "../step-context.ts";
 import type { Hand, Place } from "./releases.ts";
 import type { Walk } from "./walk.ts";
@@ -51,13 +52,13 @@ export interface Answers {
 
 export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefined): Answers => {
   const { journal, releases } = walk;
-  const places = new Map(order?.map((what, place) => [nameOf(what), place]));
+  const places = new Map(order?.map((what, place) => [settlementName(what), place]));
 
   return {
-    isRecorded: (what) => places.has(nameOf(what)),
+    isRecorded: (what) => places.has(settlementName(what)),
 
     recorded(what, produce) {
-      const place = places.get(nameOf(what));
+      const place = places.get(settlementName(what));
       const outer = currentStep();
       if (outer === undefined && walk.spent) return walk.forever;
       return handled((resolve, reject) => {
@@ -155,8 +156,6 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
     settleInside: (entry, give) => journal.inside.settle(entry).then((stored) => give(stored)),
   };
 };
-
-const nameOf = ({ of, key }: Settlement): string => `${of} ${key}`;
 
 /** A promise whose rejection nobody has to handle. */
 const handled = (executor: (resolve: (value: unknown) => void, reject: (error: unknown) => void) => void) => {

@@ -5,7 +5,7 @@
  * the next body waits for (law L3). The run's start rides with the first thing recorded, its end with the last step.
  */
 import { encodePayload } from "../../events/payload.ts";
-import type { RunState, Settlement } from "../../projections/run-state.ts";
+import { RUNNABLE, type Settlement } from "../../projections/run-state.ts";
 import { closeHook } from "../decide/hooks.ts";
 import { moveStatus } from "../decide/run.ts";
 import { elapseDue, reachSleep } from "../decide/sleeps.ts";
@@ -15,6 +15,7 @@ import { entriesOf, entryOf, hookRecordOf, recordOf, settledOf, sleepsOf } from 
 import type { JournalStore, StepEntry } from "../journal-store.ts";
 import { RejectionError } from "../rejection-error.ts";
 import { Lane } from "../session/lane.ts";
+import { isSettled } from "../session/settlements.ts";
 import { plainWalkJournal, type WalkJournal } from "./walk-journal.ts";
 
 /**
@@ -73,7 +74,7 @@ const laneJournal = (
   /** Lazy: the start of a run is worth no append of its own. That it failed shows in the proposal it rides with. */
   const begin = (): void => {
     session
-      .propose(moveStatus("running", {}, ["pending", "running"], clock()), {
+      .propose(moveStatus("running", {}, RUNNABLE, clock()), {
         lane,
         lazy: true,
         timeless: true,
@@ -165,6 +166,7 @@ const laneJournal = (
       if (lane.failure !== undefined) throw lane.failure;
     },
     asked: (what) => {
+      // With an outcome that the walk did not start from.
       if (isSettled(session.state, what)) lane.overtake();
       lane.asked(what);
     },
@@ -180,16 +182,4 @@ const laneJournal = (
       session.flush().catch(() => {});
     },
   };
-};
-
-/** Has it an outcome in the stream that this walk did not start from? */
-const isSettled = (state: RunState, { of, key }: Settlement): boolean => {
-  switch (of) {
-    case "step":
-      return state.steps.has(key);
-    case "sleep":
-      return state.sleeps.get(key)?.over !== undefined;
-    case "hook":
-      return (state.hooks.get(key)?.status ?? "open") !== "open";
-  }
 };

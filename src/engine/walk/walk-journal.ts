@@ -4,6 +4,7 @@
  * On anybody's store it is the contract, called plainly. On a journal over an EventLog (lane-journal.ts) a settled step is answered at
  * once and recorded together with the next claim, and the walk is told when the stream has overtaken it.
  */
+import { RUNNABLE } from "../../projections/run-state.ts";
 import type {
   HookRecord,
   JournalStore,
@@ -112,7 +113,7 @@ export const plainWalkJournal = (store: JournalStore, runId: string, clock: () =
         store.getRun(runId),
         store.readSteps(runId),
         store.readSleeps(runId),
-        store.setStatus(runId, "running", undefined, ["pending", "running"]),
+        store.setStatus(runId, "running", undefined, RUNNABLE),
       ]);
       return { record, steps, sleeps, moved };
     },
