@@ -1,7 +1,8 @@
 /** Engines with one defect each, which the simulation has to notice: what proves that its laws have teeth. */
 import type { JournalStore } from "../../src/engine/journal-store.ts";
+import type { ProposeOptions } from "../../src/engine/session/batch.ts";
 import { Lane } from "../../src/engine/session/lane.ts";
-import { type ProposeOptions, RunSession } from "../../src/engine/session/run-session.ts";
+import { RunSession } from "../../src/engine/session/run-session.ts";
 import { Walk } from "../../src/engine/walk/walk.ts";
 import type { EventLog } from "../../src/events/event-log.ts";
 import type { Surroundings } from "./surroundings.ts";

@@ -13,7 +13,7 @@ import { elapseDue, scheduleSleep, wakeSleeps } from "../decide/sleeps.ts";
 import { claimAttempt, releaseAttempt, settleStep } from "../decide/steps.ts";
 import type { JournalStore, RunRecord } from "../journal-store.ts";
 import { mapConcurrent } from "../map-concurrent.ts";
-import type { ProposeOptions } from "../session/run-session.ts";
+import type { ProposeOptions } from "../session/batch.ts";
 import { createSessionPool, type SessionPool } from "../session/session-pool.ts";
 import { reserveToken, tokenHolder } from "../session/tokens.ts";
 import { registerJournal } from "./native-journal.ts";

@@ -6,7 +6,7 @@
  */
 import type { HookState } from "../../projections/run-state.ts";
 import type { JournalStore } from "../journal-store.ts";
-import type { ProposeOptions } from "../session/run-session.ts";
+import type { ProposeOptions } from "../session/batch.ts";
 import type { SessionPool } from "../session/session-pool.ts";
 
 export interface NativeJournal {

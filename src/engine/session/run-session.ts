@@ -1,8 +1,9 @@
 /**
- * A run session: the write side of one run. It holds the folded state, gathers what is proposed in one turn, decides it in order,
- * and writes it in one append.
+ * A run session: the write side of one run. It holds the folded state, gathers what is proposed in one turn, has it decided
+ * in order, and writes it in one append.
  *
- * Not here: which commands there are (decide/), how values are encoded (journal/), which runs have a session (session-pool.ts).
+ * Not here: how a batch is decided (batch.ts), which commands there are (decide/), how values are encoded (journal/), which runs have a
+ * session (session-pool.ts).
  *
  * Invariants:
  * - R1 One decision, one append, at the exact revision decided on; on a conflict the tail is read and the *commands* are decided
@@ -19,44 +20,20 @@ import { decodeRunEvent, encodeEvent } from "../../events/codec.ts";
 import type { AppendError, EventData, EventLog } from "../../events/event-log.ts";
 import { StoreError } from "../../events/store-error.ts";
 import { runStream } from "../../events/stream-names.ts";
-import { emptyRun, evolve, isTerminal, type RunState, speculate } from "../../projections/run-state.ts";
+import { emptyRun, evolve, isTerminal, type RunState } from "../../projections/run-state.ts";
 import type { Decide } from "../decide/decision.ts";
-import { RejectionError } from "../rejection-error.ts";
+import {
+  answerBatch,
+  decideBatch,
+  failProposals,
+  foldBatch,
+  type Proposal,
+  type ProposeOptions,
+} from "./batch.ts";
 import type { Lane } from "./lane.ts";
 
-export interface ProposeOptions<A> {
-  /** The walk that proposes; its proposals are void once its lane is. */
-  readonly lane?: Lane | undefined;
-  /** Do not start an append for this: it may ride with the next one. */
-  readonly lazy?: boolean;
-  /** Still recorded when the lane is void, because it happened. Answers whether this command's own facts are the ones that stand. */
-  readonly stands?: (answer: A) => boolean;
-  /** Try it on an absent stream without reading first. */
-  readonly creates?: boolean;
-  /** The answer is right on any state: no look at the log is owed where it needs no event. */
-  readonly timeless?: boolean;
-}
-
-interface Proposal {
-  readonly decide: Decide<unknown>;
-  readonly options: ProposeOptions<unknown>;
-  readonly resolve: (answer: unknown) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-type Outcome =
-  | { readonly ok: true; readonly answer: unknown }
-  | { readonly ok: false; readonly error: unknown };
-
-interface Batch {
-  readonly proposals: readonly Proposal[];
-  readonly outcomes: readonly Outcome[];
-  readonly events: readonly RunEvent[];
-  /** Which lane an event came from: facts of one's own do not overtake one. */
-  readonly sources: readonly (Lane | undefined)[];
-}
-
-const MAX_UNKNOWN_OUTCOMES = 5;
+/** How often a store may leave open whether it took an append before that is the operator's matter. */
+export const MAX_UNKNOWN_OUTCOMES = 5;
 
 export class RunSession {
   readonly runId: string;
@@ -102,7 +79,7 @@ export class RunSession {
     });
   }
 
-  /** Decides on a command and records its events. Throws {@link RejectionError} or {@link StoreError}. */
+  /** Decides on a command and records its events. Throws `RejectionError` or {@link StoreError}. */
   propose<A>(decide: Decide<A>, options: ProposeOptions<A> = {}): Promise<A> {
     return new Promise<A>((resolve, reject) => {
       this.#queue.push({
@@ -143,7 +120,7 @@ export class RunSession {
       if (proposals.length > 0) await this.#record(proposals, look);
     } catch (error) {
       for (const reader of readers) reader.reject(error);
-      fail(proposals, error);
+      failProposals(proposals, error);
     }
     this.#busy = false;
     if (this.#queue.length > 0 || this.#readers.length > 0) this.#schedule();
@@ -172,56 +149,22 @@ export class RunSession {
   async #record(proposals: readonly Proposal[], looked: boolean): Promise<void> {
     let current = looked;
     for (;;) {
-      const batch = this.#decide(proposals);
+      const batch = decideBatch(this.runId, this.#state, proposals, this.#lanes);
       if (batch.events.length === 0) {
         if (current || proposals.every(({ options }) => options.timeless === true))
-          return this.#answer(batch);
+          return answerBatch(batch, this.#lanes);
         await this.#catchUp();
         current = true;
         continue;
       }
       const written = await this.#write(batch.events, proposals.length > 1);
       if (written === "written") {
-        this.#fold(batch);
-        return this.#answer(batch);
+        foldBatch(this.#state, batch, this.#lanes);
+        return answerBatch(batch, this.#lanes);
       }
-      if (written === "found") return this.#answer(batch);
+      if (written === "found") return answerBatch(batch, this.#lanes);
       if (written === "too large") return this.#recordInHalves(proposals);
     }
-  }
-
-  #decide(proposals: readonly Proposal[]): Batch {
-    const state = proposals.length === 1 ? this.#state : speculate(this.#state);
-    const outcomes: Outcome[] = [];
-    const events: RunEvent[] = [];
-    const sources: (Lane | undefined)[] = [];
-    for (const lane of this.#lanes) lane.beginDecision();
-    for (const { decide, options } of proposals) {
-      const { lane, stands } = options;
-      if (lane?.failure !== undefined) {
-        outcomes.push({ ok: false, error: lane.failure });
-        continue;
-      }
-      if (lane?.void === true && stands === undefined) {
-        outcomes.push({ ok: false, error: new RejectionError("Superseded", this.runId) });
-        continue;
-      }
-      const decision = decide(state);
-      if (isLeft(decision)) {
-        outcomes.push({ ok: false, error: new RejectionError(decision.left._tag, this.runId) });
-        continue;
-      }
-      outcomes.push({ ok: true, answer: decision.right.answer });
-      if (stands?.(decision.right.answer) === false) lane?.doubt();
-      for (const event of decision.right.events) {
-        if (state !== this.#state) evolve(state, event, state.revision + 1);
-        lane?.decidedOwn(event);
-        for (const other of this.#lanes) if (other !== lane) other.decidedForeign(event);
-        events.push(event);
-        sources.push(lane);
-      }
-    }
-    return { proposals, outcomes, events, sources };
   }
 
   async #write(
@@ -255,37 +198,13 @@ export class RunSession {
       try {
         await this.#record(part, false);
       } catch (error) {
-        fail(part, error);
+        failProposals(part, error);
       }
-    }
-  }
-
-  #fold({ events, sources }: Batch): void {
-    for (const [index, event] of events.entries()) {
-      evolve(this.#state, event, this.#state.revision + 1);
-      sources[index]?.recordedOwn(event);
-      for (const lane of this.#lanes) if (lane !== sources[index]) lane.recordedForeign(event);
-    }
-  }
-
-  #answer({ proposals, outcomes }: Batch): void {
-    for (const lane of this.#lanes) lane.endDecision();
-    for (const [index, outcome] of outcomes.entries()) {
-      const proposal = proposals[index];
-      if (outcome.ok) proposal?.resolve(outcome.answer);
-      else proposal?.reject(outcome.error);
     }
   }
 }
 
 const nothing = { _tag: "Right", right: { events: [], answer: undefined } } as const;
-
-const fail = (proposals: readonly Proposal[], error: unknown): void => {
-  for (const proposal of proposals) {
-    proposal.options.lane?.fail(error);
-    proposal.reject(error);
-  }
-};
 
 const asStoreError = (runId: string, error: AppendError): StoreError => {
   if (error._tag === "WrongExpectedRevision") {

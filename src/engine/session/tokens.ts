@@ -14,10 +14,8 @@ import { StoreError } from "../../events/store-error.ts";
 import { hookStream } from "../../events/stream-names.ts";
 import { isTerminal } from "../../projections/run-state.ts";
 import { JournalConflictError } from "../journal-conflict-error.ts";
+import { MAX_UNKNOWN_OUTCOMES } from "./run-session.ts";
 import type { SessionPool } from "./session-pool.ts";
-
-/** How often a store may leave open whether it reserved the token before that is the operator's matter. */
-const MAX_UNKNOWN_OUTCOMES = 5;
 
 export interface TokenHolder {
   readonly runId: string;
