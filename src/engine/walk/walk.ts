@@ -22,6 +22,7 @@ import { RejectionError } from "../rejection-error.ts";
 import { messageOf } from "../step-errors.ts";
 import { Releases } from "./releases.ts";
 import type { WalkJournal } from "./walk-journal.ts";
+import { watchedJournal } from "./watched-journal.ts";
 
 export type WalkOutcome =
   | { readonly kind: "completed"; readonly output: unknown }
@@ -35,7 +36,10 @@ interface Parked {
   readonly wakeAt: number | undefined;
 }
 
-type Ended = "suspended" | "superseded" | "failed";
+/** How the body ended, if it did. */
+type Returned =
+  | { readonly ok: true; readonly output: unknown }
+  | { readonly ok: false; readonly error: unknown };
 
 export class Walk {
   readonly runId: string;
@@ -46,27 +50,31 @@ export class Walk {
   readonly releases: Releases;
   /** What a parked wait answers: never. One per walk, so that it goes with the walk. */
   readonly forever = new Promise<never>(() => {});
-  readonly #ended: Promise<Ended>;
-  #end: (how: Ended) => void = () => {};
+  /** The walk ends though its body has not: what the end is follows from what is known by then. */
+  readonly #ended: Promise<undefined>;
+  #end: () => void = () => {};
   #inFlight = 0;
+  #whenQuiet: (() => void)[] = [];
   /** The waits the body is parked on. */
   readonly #parked = new Set<Parked>();
+  /** The stream has overtaken the walk, or the run was cancelled. */
   #frozen = false;
+  /** The body has ended, or the walk has without it. */
   #over = false;
+  /** The walk has ended on its waits: none of them can be taken back. */
   #suspended = false;
   /** Step keys in whose body the journal failed or the engine refused to go on. */
   readonly #troubled = new Map<string, unknown>();
   #failure: { readonly error: unknown } | undefined;
   #refusal: Refusal | undefined;
-  #whenQuiet: (() => void)[] = [];
 
   constructor(runId: string, journal: WalkJournal, signal: AbortSignal) {
     this.runId = runId;
     this.signal = signal;
-    this.journal = watched(journal, (error) => this.#note(error));
+    this.journal = watchedJournal(journal, (error) => this.#note(error));
     this.releases = new Releases(() => this.#look());
     this.#ended = new Promise((end) => {
-      this.#end = end;
+      this.#end = () => end(undefined);
     });
     journal.whenStale(() => this.#freeze());
     if (journal.stale) this.#freeze();
@@ -82,6 +90,11 @@ export class Walk {
     return this.#over;
   }
 
+  /** Does it begin nothing any more? What is recorded may still be told. */
+  get doomed(): boolean {
+    return this.spent || this.#refusal !== undefined || this.#failure !== undefined;
+  }
+
   /** Is this trouble of the walk's, which ends it without the body's being told? */
   endsWithout(error: unknown): boolean {
     return this.spent || this.#failure !== undefined || RejectionError.is(error) || StoreError.is(error);
@@ -90,11 +103,6 @@ export class Walk {
   /** The run was cancelled: the walk begins nothing more, and ends when what is in flight has come to rest. */
   giveUp(): void {
     this.#freeze();
-  }
-
-  /** Does it begin nothing any more? What is recorded may still be told. */
-  get doomed(): boolean {
-    return this.spent || this.#refusal !== undefined || this.#failure !== undefined;
   }
 
   /** Runs `body` to the walk's end. Rejects with a store failure, or with the reason of an abort that ended the body. */
@@ -108,37 +116,41 @@ export class Walk {
 
   async #outcome(body: () => unknown): Promise<WalkOutcome> {
     this.releases.begin();
-    const returned = Promise.resolve()
+    const returned = await Promise.race([this.#runBody(body), this.#ended]);
+    if (returned?.ok === false && this.signal.aborted && returned.error === this.signal.reason)
+      throw returned.error;
+    this.#throwFailure();
+    if (this.#refusal !== undefined) return { kind: "failed", message: this.#refusal.message };
+    if (this.#frozen) {
+      await this.quiet();
+      return { kind: "superseded" };
+    }
+    if (returned === undefined) return this.#suspend();
+    return returned.ok
+      ? { kind: "completed", output: returned.output }
+      : { kind: "failed", message: messageOf(returned.error) };
+  }
+
+  #runBody(body: () => unknown): Promise<Returned> {
+    return Promise.resolve()
       .then(body)
       .then(
         (output) => {
           this.#bodyEnded();
-          return { ok: true as const, output };
+          return { ok: true, output };
         },
         (error: unknown) => {
           this.#bodyEnded();
-          return { ok: false as const, error };
+          return { ok: false, error };
         },
       );
-    const end = await Promise.race([returned, this.#ended]);
-    if (typeof end === "object" && !end.ok && this.signal.aborted && end.error === this.signal.reason)
-      throw end.error;
-    if (this.#failure !== undefined) throw this.#failure.error;
-    if (this.#refusal !== undefined) return { kind: "failed", message: this.#refusal.message };
-    if (this.#frozen || end === "superseded") {
-      await this.quiet();
-      return { kind: "superseded" };
-    }
-    if (end === "suspended") {
-      await this.journal.drain();
-      if (this.#failure !== undefined) throw (this.#failure as { error: unknown }).error;
-      if (this.#frozen) return { kind: "superseded" };
-      return { kind: "suspended", wakeAt: soonest(this.#parked) };
-    }
-    if (end === "failed") throw new Error("A walk failed and does not say how.");
-    return end.ok
-      ? { kind: "completed", output: end.output }
-      : { kind: "failed", message: messageOf(end.error) };
+  }
+
+  /** What the waits follow from gets into the stream first. */
+  async #suspend(): Promise<WalkOutcome> {
+    await this.journal.drain();
+    this.#throwFailure();
+    return this.#frozen ? { kind: "superseded" } : { kind: "suspended", wakeAt: soonest(this.#parked) };
   }
 
   /** Answers when nothing of this walk is in flight any more. */
@@ -200,6 +212,10 @@ export class Walk {
     throw refusal;
   }
 
+  #throwFailure(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
   #note(error: unknown): void {
     if (JournalConflictError.is(error) || PayloadError.is(error)) return;
     if (RejectionError.is(error, "Superseded") || RejectionError.is(error, "RunSettled"))
@@ -209,7 +225,7 @@ export class Walk {
       return;
     }
     this.#failure ??= { error };
-    this.#end("failed");
+    this.#end();
   }
 
   #freeze(): void {
@@ -233,7 +249,7 @@ export class Walk {
     process.nextTick(() => {
       if (!this.#mayEnd()) return;
       this.#suspended = true;
-      this.#end(this.#frozen ? "superseded" : "suspended");
+      this.#end();
     });
   }
 
@@ -247,37 +263,4 @@ const soonest = (waits: Iterable<Parked>): number | undefined => {
   let first: number | undefined;
   for (const { wakeAt } of waits) if (wakeAt !== undefined) first = Math.min(wakeAt, first ?? wakeAt);
   return first;
-};
-
-/** The journal, with every failure of a call made known to the walk as well as to the caller. */
-const watched = (journal: WalkJournal, note: (error: unknown) => void): WalkJournal => {
-  const watch = <T>(promise: Promise<T>): Promise<T> => {
-    promise.catch(note);
-    return promise;
-  };
-  const call =
-    <A extends unknown[], R>(method: (...args: A) => Promise<R>) =>
-    (...args: A): Promise<R> =>
-      watch(method(...args));
-  return {
-    ...journal,
-    inside: {
-      settle: call(journal.inside.settle),
-      readStep: call(journal.inside.readStep),
-      claimAttempt: call(journal.inside.claimAttempt),
-      releaseAttempt: call(journal.inside.releaseAttempt),
-    },
-    settle: (entry) => {
-      const settling = journal.settle(entry);
-      watch(settling.recorded);
-      return settling;
-    },
-    readStep: call(journal.readStep),
-    claimAttempt: call(journal.claimAttempt),
-    releaseAttempt: call(journal.releaseAttempt),
-    reachSleep: call(journal.reachSleep),
-    claimHook: call(journal.claimHook),
-    closeHook: call(journal.closeHook),
-    drain: call(journal.drain),
-  };
 };
