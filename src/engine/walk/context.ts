@@ -7,6 +7,7 @@
  * - C3 A refusal comes before any counter moves and before the store is asked.
  */
 import { randomUUID } from "node:crypto";
+import { textArgument, triesArgument } from "../arguments.ts";
 import { deadlineOf } from "../deadline.ts";
 import { createDivergenceWatch, divergenceMessage, type Suspicion } from "../divergence.ts";
 import type { HookRecord, Settlement, SleepEntry, StepEntry } from "../journal-store.ts";
@@ -81,6 +82,8 @@ export const createContext = (options: ContextOptions): WorkflowContext => {
     fn: () => unknown,
     { maxAttempts, schema }: StepOptions = {},
   ): Promise<unknown> => {
+    textArgument("The name of a step", name);
+    const budget = triesArgument("maxAttempts of a step", maxAttempts ?? DEFAULT_MAX_ATTEMPTS);
     const key = keys.step(name);
     const entry = steps.get(key);
     const suspicion = divergence.reach(key, entry);
@@ -89,7 +92,7 @@ export const createContext = (options: ContextOptions): WorkflowContext => {
     if (entry !== undefined) return answers.recorded(asked, () => produce(entry));
     const inside = currentStep() !== undefined;
     return answers.live<StepEntry>(asked, produce, (give) => {
-      const call = { key, name, fn, maxAttempts: maxAttempts ?? DEFAULT_MAX_ATTEMPTS, schema };
+      const call = { key, name, fn, maxAttempts: budget, schema };
       const comesToRest = journal.wasClaimed(key) ? divergence.resumed() : () => {};
       const attempt = gate.run(() =>
         attemptStep(call, {
@@ -117,6 +120,8 @@ export const createContext = (options: ContextOptions): WorkflowContext => {
     { correlationId }: SleepOptions = {},
   ): Promise<unknown> => {
     outsideStep("ctx.sleep");
+    textArgument("The label of a sleep", label);
+    if (correlationId !== undefined) textArgument("The correlationId of a sleep", correlationId);
     const wakeAt = deadlineOf(until, clock());
     const key = keys.sleep(label);
     const asked: Settlement = { of: "sleep", key };
@@ -143,6 +148,7 @@ export const createContext = (options: ContextOptions): WorkflowContext => {
 
   const waitFor = (token: string, window: WaitWindow = {}): Promise<unknown> => {
     outsideStep("ctx.waitFor");
+    textArgument("The token of a hook", token);
     const { timeoutMs, schema } = window;
     const closesAt = timeoutMs === undefined ? undefined : deadlineOf(timeoutMs, clock(), "ctx.waitFor");
     const { key, timeoutKey } = keys.hook(token);
