@@ -214,4 +214,59 @@ describe.each(JOURNALS)("the context on %s", (_, makeJournal) => {
     expect(seen[1]).toEqual(seen[0]);
     expect(seen[0]).not.toBe(value);
   });
+
+  test("refuses arguments of the wrong type before anything is recorded", async () => {
+    const { engine, journal, run } = on(async (ctx) => {
+      const wrong = undefined as unknown as string;
+      const asked: (() => Promise<unknown>)[] = [
+        () => ctx.step(5 as unknown as string, () => 1),
+        () => ctx.step("tried", () => 1, { maxAttempts: Number.NaN }),
+        () => ctx.step("tried", () => 1, { maxAttempts: "3" as unknown as number }),
+        () => ctx.sleep(wrong, 1),
+        () => ctx.sleep("nap", 1, { correlationId: 5 as unknown as string }),
+        () => ctx.waitFor(wrong),
+      ];
+      const said: string[] = [];
+      for (const ask of asked)
+        await ask().catch((error: Error) => said.push(`${error.name}: ${error.message}`));
+      return said;
+    });
+    const { runId, status } = await run();
+    expect(status).toBe("completed");
+    expect(await engine.readOutput(runId)).toEqual([
+      "InvalidArgumentError: The name of a step must be a string, and is a value of type number",
+      "InvalidArgumentError: maxAttempts of a step must be a number, and is NaN",
+      "InvalidArgumentError: maxAttempts of a step must be a number, and is a value of type string",
+      "InvalidArgumentError: The label of a sleep must be a string, and is undefined",
+      "InvalidArgumentError: The correlationId of a sleep must be a string, and is a value of type number",
+      "InvalidArgumentError: The token of a hook must be a string, and is undefined",
+    ]);
+    expect(await journal.readSteps(runId)).toEqual([]);
+    expect(await journal.readSleeps(runId)).toEqual([]);
+  });
+
+  test("a step without a limit that fails at once leaves timers and a cancel their turn", async () => {
+    let tries = 0;
+    const stage = on((ctx) =>
+      ctx.step(
+        "hopeless",
+        () => {
+          tries += 1;
+          throw new Error("no");
+        },
+        { maxAttempts: Number.POSITIVE_INFINITY },
+      ),
+    );
+    const runId = await stage.start();
+    const walk = stage.engine.execute(runId);
+    await new Promise<void>((resolve) => {
+      const look = (): unknown => (tries > 100 ? resolve() : setTimeout(look, 1));
+      look();
+    });
+    expect(await stage.engine.cancel(runId)).toBe(true);
+    expect(await walk).toBe("cancelled");
+    const atTheEnd = tries;
+    await new Promise((next) => setImmediate(next));
+    expect(tries).toBe(atTheEnd);
+  });
 });

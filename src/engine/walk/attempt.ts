@@ -25,6 +25,9 @@ import type { StepJournal } from "./walk-journal.ts";
 export const ATTEMPT_LEASE_MS = 3_600_000;
 export const DEFAULT_MAX_ATTEMPTS = 3;
 
+/** A body that fails at once, again and again, lets timers, the store and a cancel have their turn after so many tries. */
+const TRIES_A_TURN = 16;
+
 export interface StepCall {
   readonly key: string;
   readonly name: string;
@@ -82,8 +85,11 @@ export const attemptStep = async (call: StepCall, scope: AttemptScope): Promise<
     scope.narrate(retryNarration({ name, attempt: tries, maxAttempts, delayMs, error }));
     walk.journal.noteRetry({ key, attempt: tries, maxAttempts, message: messageOf(error), delayMs });
     if (delayMs > 0) await waitMs(delayMs, walk.signal);
+    else if (tries % TRIES_A_TURN === 0) await nextTurn();
   }
 };
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 type Tried = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
 

@@ -18,6 +18,9 @@ import { Lane } from "../session/lane.ts";
 import { isSettled } from "../session/settlements.ts";
 import { plainWalkJournal, type WalkJournal } from "./walk-journal.ts";
 
+/** How many notes of tries wait for company at most: a step may be tried for ever. */
+const NOTES_KEPT = 16;
+
 /**
  * The best a walk can get out of `store`. A walk that goes by the stream has to start from the stream: where somebody replaced what says
  * how a run stands, a walk that is done again would start from the same answers, and be overtaken for ever.
@@ -152,7 +155,9 @@ const laneJournal = (
       : afterDrain(plain.closeHook),
     noteRetry: ({ key, attempt, maxAttempts, message, delayMs }) => {
       const note = { key, attempt, maxAttempts, error: { message }, delayMs, at: clock() };
-      session.propose(noteRetry(note), { lane, lazy: delayMs === 0, timeless: true }).catch(() => {});
+      session
+        .propose(noteRetry(note), { lane, lazy: delayMs === 0 && attempt % NOTES_KEPT !== 0, timeless: true })
+        .catch(() => {});
     },
     finish: own("setStatus")
       ? async (status, { output, error }) =>
