@@ -217,6 +217,10 @@ export const createClient = (parts: ClientParts): RunstreamClient & { close(): v
         if (isTerminal(now.status)) return now as RunOutcome<R>;
         await within(timeoutMs, settled.over, runId, now.status);
         return (await snapshotOf(runId)) as RunOutcome<R>;
+      } catch (error) {
+        // A read that was under way when the log was closed says so in the store's words.
+        if (closed && StoreError.is(error)) throw stoppedWaiting(runId);
+        throw error;
       } finally {
         settled.leave();
       }
@@ -236,15 +240,16 @@ export const createClient = (parts: ClientParts): RunstreamClient & { close(): v
       })),
     close() {
       closed = true;
-      settledRuns.close((runId) =>
-        stopped(`This Runstream was stopped while run ${JSON.stringify(runId)} was awaited; the run goes on`),
-      );
+      settledRuns.close(stoppedWaiting);
     },
   };
 };
 
 const stopped = (what: string): RequestError =>
   new RequestError("Stopped", `${what}. Open the store again to ask.`);
+
+const stoppedWaiting = (runId: string): RequestError =>
+  stopped(`This Runstream was stopped while run ${JSON.stringify(runId)} was awaited; the run goes on`);
 
 const toSnapshot = (record: RunRecord, key: string | undefined): RunSnapshot => {
   const { runId, workflow, createdAt, status } = record;

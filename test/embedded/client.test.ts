@@ -458,6 +458,15 @@ describe.each(STORES)("the client on %s", (store) => {
     });
   });
 
+  test("a result asked for just before the stop is refused as stopped, not as trouble of the store", async () => {
+    const rs = kit.open({ store: store === "memory" ? ":memory:" : kit.path(), workflows });
+    const runId = await rs.start(waiting);
+    await refusal(rs.result(runId, { timeoutMs: 0 }));
+    const refused = refusal(rs.result(runId));
+    await rs.stop();
+    expect((await refused).reason).toBe("Stopped");
+  });
+
   test("once stopped, every method says so", async () => {
     const rs = working();
     const runId = await rs.start(echo);
