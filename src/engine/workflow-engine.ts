@@ -1,39 +1,18 @@
 /**
- * The workflow engine: starts runs and executes deliveries on any JournalStore.
+ * The workflow engine: what one can ask of runs on any JournalStore, from their start to their output.
  *
- * Not here: when deliveries happen (a dispatcher, or the pipeline over an EventLog), how a walk goes (walk/), how facts are recorded
- * (journal/).
- *
- * Invariants:
- * - G1 `execute` is safe to call at any time, any number of times, from several workers: claims fence the steps, the first end stands.
- * - G2 Only a re-enqueue at a suspension is awaited: if it fails, the delivery fails and comes again.
- * - G3 Trouble with the store rejects the delivery and changes nothing about the run (law L9).
+ * Not here: when deliveries happen (a dispatcher, or the pipeline over an EventLog), what a delivery does (walk/delivery.ts), how facts
+ * are recorded (journal/).
  */
 import { randomBytes } from "node:crypto";
-import { PayloadError } from "../events/payload.ts";
-import { StoreError } from "../events/store-error.ts";
-import { isTerminal, RUNNABLE } from "../projections/run-state.ts";
+import { RUNNABLE } from "../projections/run-state.ts";
 import { processCodeVersion } from "./code-version.ts";
 import type { JournalStore, RunRecord, RunStatus } from "./journal-store.ts";
 import { type Logger, silentLogger } from "./logger.ts";
-import { isPlainRecord } from "./plain-record.ts";
 import type { ProgressStreams } from "./progress-streams.ts";
-import {
-  JOURNAL_MAX_ENTRIES,
-  JOURNAL_WARN_ENTRIES,
-  journalBoundMessage,
-  tooLargeMessage,
-} from "./refusals.ts";
-import { RejectionError } from "./rejection-error.ts";
-import { checkSchema } from "./schema.ts";
-import { runOutsideStep } from "./step-context.ts";
 import { messageOf } from "./step-errors.ts";
 import { createStepGate, stepConcurrencyFrom } from "./step-gate.ts";
-import { UndeclaredWorkflowError } from "./undeclared-workflow-error.ts";
-import { createContext } from "./walk/context.ts";
-import { openWalkJournal } from "./walk/lane-journal.ts";
-import { Walk, type WalkOutcome } from "./walk/walk.ts";
-import type { Opening, WalkJournal } from "./walk/walk-journal.ts";
+import { createDelivery } from "./walk/delivery.ts";
 import type { AnyWorkflowDef } from "./workflow.ts";
 
 /** Asks for a delivery: now, or at an instant in epoch milliseconds. A rejection means that it was not scheduled. */
@@ -87,10 +66,20 @@ export const createWorkflowEngine = (options: WorkflowEngineOptions): WorkflowEn
   const clock = options.clock ?? (() => Date.now());
   const gate = createStepGate(options.stepConcurrency ?? stepConcurrencyFrom());
   const mintRunId = options.newRunId ?? newRunId;
-  const walking = new Map<string, Set<AbortController>>();
 
   const declared = (name: string): AnyWorkflowDef | undefined =>
     Object.hasOwn(workflows, name) ? workflows[name] : undefined;
+
+  const { execute, abortWalks } = createDelivery({
+    declared,
+    journal,
+    streams,
+    dispatch,
+    gate,
+    undeclared: options.undeclared ?? "fail",
+    logger,
+    clock,
+  });
 
   /** Not awaited by anybody: the facts are recorded, and whoever recovers runs will find them. */
   const dispatchDetached = (runId: string): void => {
@@ -123,208 +112,14 @@ export const createWorkflowEngine = (options: WorkflowEngineOptions): WorkflowEn
     return runId;
   };
 
-  const execute: WorkflowEngine["execute"] = async (runId, signal) => {
-    for (;;) {
-      const status = await runOutsideStep(() => deliver(runId, signal));
-      if (status !== "superseded") return status;
-    }
-  };
-
-  const deliver = async (
-    runId: string,
-    callerSignal: AbortSignal | undefined,
-  ): Promise<RunStatus | undefined | "superseded"> => {
-    const walkJournal = openWalkJournal(journal, runId, clock);
-    try {
-      const opening = await walkJournal.open();
-      const { record } = opening;
-      if (record === undefined) return undefined;
-      if (isTerminal(record.status)) return record.status;
-      const def = declared(record.workflow);
-      if (def === undefined) {
-        if (options.undeclared === "leave") throw new UndeclaredWorkflowError(record);
-        return await abandon(record, new UndeclaredWorkflowError(record).message);
-      }
-      if (!isPlainRecord(record.input)) {
-        return await abandon(
-          record,
-          `The input of run ${JSON.stringify(runId)} is not a plain record, so its body was not run. Start workflow ${JSON.stringify(record.workflow)} with an object.`,
-        );
-      }
-      if (!opening.moved && !(await journal.setStatus(runId, "running", undefined, RUNNABLE))) {
-        return await statusOf(runId);
-      }
-      return await walkAndRecord(def, record, opening, walkJournal, callerSignal);
-    } finally {
-      walkJournal.close();
-    }
-  };
-
-  const walkAndRecord = async (
-    def: AnyWorkflowDef,
-    record: RunRecord,
-    opening: Opening,
-    walkJournal: WalkJournal,
-    callerSignal: AbortSignal | undefined,
-  ): Promise<RunStatus | undefined | "superseded"> => {
-    const { runId } = record;
-    const controller = new AbortController();
-    const leave = enter(runId, controller);
-    const signal =
-      callerSignal === undefined ? controller.signal : AbortSignal.any([callerSignal, controller.signal]);
-    const walk = new Walk(runId, walkJournal, signal);
-    controller.signal.addEventListener("abort", () => walk.giveUp(), { once: true });
-    walkJournal.begin();
-    try {
-      const outcome = await walkBody(def, record, opening, walk);
-      return await recordOutcome(def, record, outcome, walk);
-    } catch (error) {
-      if (controller.signal.aborted && callerSignal?.aborted !== true && error === signal.reason) {
-        return await statusOf(runId);
-      }
-      throw error;
-    } finally {
-      leave();
-    }
-  };
-
-  const walkBody = async (
-    def: AnyWorkflowDef,
-    record: RunRecord,
-    opening: Opening,
-    walk: Walk,
-  ): Promise<WalkOutcome> => {
-    const { runId, workflow } = record;
-    const entries = opening.steps.length;
-    if (entries >= JOURNAL_MAX_ENTRIES) {
-      return { kind: "failed", message: journalBoundMessage({ runId, workflow, entries }) };
-    }
-    if (entries >= JOURNAL_WARN_ENTRIES) {
-      logger.warn("Workflow run comes near the most entries a run may have", {
-        runId,
-        workflow,
-        steps: entries,
-        ceiling: JOURNAL_MAX_ENTRIES,
-      });
-    }
-    const ctx = createContext({
-      walk,
-      workflow,
-      steps: opening.steps,
-      sleeps: opening.sleeps,
-      order: await walk.journal.settlements(),
-      gate,
-      clock,
-      narrate: (line) => {
-        walk
-          .hold(async () => streams.write(runId, line))
-          .catch((error: unknown) =>
-            logger.warn("Workflow progress could not be written", { runId, error: messageOf(error) }),
-          );
-      },
-      codeVersions: { started: record.codeVersion, walking: processCodeVersion() },
-    });
-    return walk.run(() => def.run(record.input as Record<string, unknown>, ctx));
-  };
-
-  const recordOutcome = async (
-    def: AnyWorkflowDef,
-    record: RunRecord,
-    outcome: WalkOutcome,
-    walk: Walk,
-  ): Promise<RunStatus | undefined | "superseded"> => {
-    const { runId } = record;
-    switch (outcome.kind) {
-      case "superseded":
-        return "superseded";
-      case "suspended": {
-        const status = await statusOf(runId);
-        if (status === "running" && outcome.wakeAt !== undefined) await dispatch(runId, outcome.wakeAt);
-        return outcome.wakeAt === undefined ? status : await statusOf(runId);
-      }
-      case "completed": {
-        const output = await checkOutput(def, record, outcome.output);
-        return "error" in output ? finish(walk, "failed", output) : finish(walk, "completed", output);
-      }
-      case "failed":
-        return finish(walk, "failed", { error: { message: outcome.message } });
-      default:
-        return outcome satisfies never;
-    }
-  };
-
-  /** Records the end of the run. What cannot be carried as an output is a failure; whoever ended the run before is right. */
-  const finish = async (
-    walk: Walk,
-    status: "completed" | "failed",
-    patch: { output?: unknown; error?: { message: string } },
-  ): Promise<RunStatus | undefined | "superseded"> => {
-    try {
-      const moved = await walk.finish(status, patch);
-      return moved ? status : await statusOf(walk.runId);
-    } catch (error) {
-      if (PayloadError.is(error) && status === "completed") {
-        const message = `Run ${JSON.stringify(walk.runId)} returned what cannot be recorded: ${error.message}`;
-        return finish(walk, "failed", { error: { message } });
-      }
-      if (StoreError.is(error) && error.error._tag === "TooLarge") {
-        // Not in the walk's lane: what it lost cannot be recorded, but that the run failed can.
-        const message = patch.error?.message ?? tooLargeMessage(walk.runId, error);
-        const moved = await journal.setStatus(walk.runId, "failed", { error: { message } }, RUNNABLE);
-        return moved ? "failed" : await statusOf(walk.runId);
-      }
-      if (!RejectionError.is(error, "Superseded") && !RejectionError.is(error, "RunSettled")) throw error;
-      await walk.quiet();
-      return "superseded";
-    }
-  };
-
-  const checkOutput = async (
-    def: AnyWorkflowDef,
-    record: RunRecord,
-    output: unknown,
-  ): Promise<{ output?: unknown } | { error: { message: string } }> => {
-    if (def.output === undefined) return output === undefined ? {} : { output };
-    const checked = await checkSchema(def.output, output);
-    if (checked.ok) return { output: checked.value };
-    const message = `Workflow ${JSON.stringify(record.workflow)} (run ${JSON.stringify(record.runId)}) returned what its output schema does not accept: ${checked.message}`;
-    return { error: { message } };
-  };
-
-  const abandon = async (record: RunRecord, message: string): Promise<RunStatus> => {
-    logger.warn("Workflow run cannot be walked", {
-      runId: record.runId,
-      workflow: record.workflow,
-      reason: message,
-    });
-    await journal.setStatus(record.runId, "failed", { error: { message } });
-    return "failed";
-  };
-
-  const statusOf = async (runId: string): Promise<RunStatus | undefined> =>
-    (await journal.getRun(runId))?.status;
-
-  const abortWalks = (runId: string): void => {
-    for (const controller of walking.get(runId) ?? []) {
-      controller.abort(new DOMException(`Run ${JSON.stringify(runId)} was cancelled.`, "AbortError"));
-    }
-  };
-
-  const enter = (runId: string, controller: AbortController): (() => void) => {
-    const controllers = walking.get(runId) ?? new Set();
-    walking.set(runId, controllers.add(controller));
-    return () => {
-      controllers.delete(controller);
-      if (controllers.size === 0) walking.delete(runId);
-    };
-  };
-
   return {
     start,
     execute,
-    getRun: async (runId) => forReaders(await journal.getRun(runId)),
-    listRuns: async (workflow, limit) =>
-      (await journal.listRuns(workflow, limit)).map((record) => forReaders(record) as RunRecord),
+    async getRun(runId) {
+      const record = await journal.getRun(runId);
+      return record === undefined ? undefined : forReaders(record);
+    },
+    listRuns: async (workflow, limit) => (await journal.listRuns(workflow, limit)).map(forReaders),
     async cancel(runId) {
       const moved = await journal.setStatus(runId, "cancelled", undefined, RUNNABLE);
       if (moved) abortWalks(runId);
@@ -351,8 +146,7 @@ export const createWorkflowEngine = (options: WorkflowEngineOptions): WorkflowEn
 };
 
 /** A record whose `output` is there only when it completed, and whose `error` only when it failed. */
-const forReaders = (record: RunRecord | undefined): RunRecord | undefined => {
-  if (record === undefined) return undefined;
+const forReaders = (record: RunRecord): RunRecord => {
   const { output, error, ...rest } = record;
   return {
     ...rest,
