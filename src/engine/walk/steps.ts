@@ -1,0 +1,122 @@
+/**
+ * Steps and determinism reads of a context: what settles once and is answered from the record ever after.
+ *
+ * Not here: how a step is tried (attempt.ts). The invariants are those of context.ts.
+ */
+import { textArgument, triesArgument } from "../arguments.ts";
+import { createDivergenceWatch, divergenceMessage, type Suspicion } from "../divergence.ts";
+import type { Settlement, StepEntry } from "../journal-store.ts";
+import type { DeterminismKind } from "../keys.ts";
+import { Refusal, schemaMismatchMessage } from "../refusals.ts";
+import { checkSchema } from "../schema.ts";
+import { currentStep } from "../step-context.ts";
+import { FatalError } from "../step-errors.ts";
+import type { StepGate } from "../step-gate.ts";
+import type { Schema, StepOptions } from "../workflow.ts";
+import { attemptStep, DEFAULT_MAX_ATTEMPTS } from "./attempt.ts";
+import type { ContextScope } from "./context-scope.ts";
+
+export interface StepsOptions {
+  /** What had settled when the walk began. */
+  readonly steps: readonly StepEntry[];
+  /** In which order; `undefined` where the store cannot say. */
+  readonly order: readonly Settlement[] | undefined;
+  readonly gate: StepGate;
+  readonly narrate: (line: string) => void;
+  readonly codeVersions: { readonly started: string | undefined; readonly walking: string | undefined };
+}
+
+export interface Steps {
+  step(name: string, fn: () => unknown, options?: StepOptions): Promise<unknown>;
+  read(kind: DeterminismKind, source: () => unknown): Promise<unknown>;
+}
+
+export const createSteps = (scope: ContextScope, options: StepsOptions): Steps => {
+  const { walk, keys, answers, clock, outsideStep } = scope;
+  const { gate, codeVersions } = options;
+  const { runId, journal } = walk;
+  const recorded = new Map(options.steps.map((entry) => [entry.key, entry]));
+  const divergence = createDivergenceWatch(options.steps, options.order);
+
+  const refuseDivergence = (name: string, key: string, suspicion: Suspicion): never =>
+    walk.refuse(
+      new Refusal("divergence", divergenceMessage({ runId, name, key, suspicion, ...codeVersions })),
+    );
+
+  /** A recorded entry as the step's result. */
+  const resultOf = (entry: StepEntry, schema: Schema | undefined): unknown => {
+    if (entry.status === "failed") throw new FatalError(entry.error?.message ?? "The step failed.");
+    if (schema === undefined) return entry.output;
+    const checked = checkSchema(schema, entry.output);
+    return checked instanceof Promise ? checked.then(accept) : accept(checked);
+
+    function accept(result: Awaited<typeof checked>): unknown {
+      if (result.ok) return result.value;
+      const { key, name } = entry;
+      const facts = { runId, name, key, issues: result.message, ...codeVersions };
+      return walk.refuse(new Refusal("schema-mismatch", schemaMismatchMessage(facts)));
+    }
+  };
+
+  const step = (
+    name: string,
+    fn: () => unknown,
+    { maxAttempts, schema }: StepOptions = {},
+  ): Promise<unknown> => {
+    textArgument("The name of a step", name);
+    const budget = triesArgument("maxAttempts of a step", maxAttempts ?? DEFAULT_MAX_ATTEMPTS);
+    const key = keys.step(name);
+    const entry = recorded.get(key);
+    const suspicion = divergence.reach(key, entry);
+    const produce = (settled: StepEntry): unknown => resultOf(settled, schema);
+    const asked: Settlement = { of: "step", key };
+    if (entry !== undefined) return answers.recorded(asked, () => produce(entry));
+    const inside = currentStep() !== undefined;
+    return answers.live<StepEntry>(asked, produce, (give) => {
+      const call = { key, name, fn, maxAttempts: budget, schema };
+      const comesToRest = journal.wasClaimed(key) ? divergence.resumed() : () => {};
+      const attempt = gate.run(() =>
+        attemptStep(call, {
+          walk,
+          journal: inside ? journal.inside : journal,
+          clock,
+          onFirstReach: () => {
+            if (suspicion !== undefined && divergence.stands(suspicion))
+              refuseDivergence(name, key, suspicion);
+          },
+          onLateAnswer: (late) => divergence.answeredLate(late),
+          narrate: options.narrate,
+          give: (settled) => give(settled),
+          settle: (settled) => (inside ? answers.settleInside(settled, give) : answers.settle(settled, give)),
+        }),
+      );
+      attempt.then(comesToRest, comesToRest);
+      return attempt;
+    });
+  };
+
+  const read = (kind: DeterminismKind, source: () => unknown): Promise<unknown> => {
+    outsideStep(`ctx.${kind}`);
+    const key = keys.read(kind);
+    const entry = recorded.get(key);
+    divergence.reach(key, entry);
+    const produce = (settled: StepEntry): unknown => settled.output;
+    const asked: Settlement = { of: "step", key };
+    if (entry !== undefined) return answers.recorded(asked, () => produce(entry));
+    return answers.live<StepEntry>(asked, produce, async (give) => {
+      const at = clock();
+      const settled: StepEntry = {
+        key,
+        name: kind,
+        status: "ok",
+        output: source(),
+        attempts: 0,
+        startedAt: at,
+        finishedAt: at,
+      };
+      await answers.settle(settled, give);
+    });
+  };
+
+  return { step, read };
+};
