@@ -4,7 +4,7 @@
  */
 
 import { processCodeVersion } from "../engine/code-version.ts";
-import { sliceDelay } from "../engine/deadline.ts";
+import { LONGEST_TIMER_MS, sliceDelay } from "../engine/deadline.ts";
 import { moveStatus } from "../engine/decide/run.ts";
 import type { LogJournal } from "../engine/journal/create-journal.ts";
 import { recordOf } from "../engine/journal/records.ts";
@@ -271,16 +271,14 @@ const toSnapshot = (record: RunRecord, key: string | undefined): RunSnapshot => 
 const clampLimit = (limit = DEFAULT_LIMIT): number =>
   Math.max(1, Math.min(MAX_LIMIT, Math.floor(Number.isNaN(limit) ? DEFAULT_LIMIT : limit)));
 
-/** Longer than a process is likely to wait, and than one timer can: no timeout at all. */
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
-
 const within = async (
   timeoutMs: number | undefined,
   over: Promise<void>,
   runId: string,
   status: RunStatus,
 ): Promise<void> => {
-  if (timeoutMs === undefined || timeoutMs > LONGEST_TIMEOUT_MS) return over;
+  // What is longer than one timer can wait is longer than a process is likely to: no timeout at all.
+  if (timeoutMs === undefined || timeoutMs > LONGEST_TIMER_MS) return over;
   if (Number.isNaN(timeoutMs)) throw new RequestError("InvalidInput", "timeoutMs is NaN. Give milliseconds.");
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

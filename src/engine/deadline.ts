@@ -19,7 +19,7 @@ export class InvalidArgumentError extends Error {
 const LAST_INSTANT = 8.64e15;
 
 /** The longest delay `setTimeout` takes; it makes 1 ms of anything longer. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * The deadline in epoch milliseconds: `now` plus a number of milliseconds (any sign, rounded up to whole ones), or a Date's instant.

@@ -15,7 +15,7 @@ import type { Consumed, EventLog } from "../events/event-log.ts";
 import { RUN_PREFIX, runIdOf } from "../events/stream-names.ts";
 import { sliceDelay } from "./deadline.ts";
 import type { Logger } from "./logger.ts";
-import { retryAfterMs, walks } from "./pipeline.ts";
+import { pauseMs, walks } from "./pipeline.ts";
 import { messageOf } from "./step-errors.ts";
 import { UndeclaredWorkflowError } from "./undeclared-workflow-error.ts";
 
@@ -136,7 +136,7 @@ const openedAgain = <T>(trouble: string, group: string, logger: Logger) =>
   retry<T>({
     delay: (error: unknown, failures) => {
       logger.error(trouble, { group, error: messageOf(error) });
-      return timer(retryAfterMs(failures - 1));
+      return timer(pauseMs(failures - 1));
     },
     resetOnSuccess: true,
   });

@@ -52,7 +52,7 @@ interface RunQueue {
 }
 
 /** The wait in milliseconds before what failed is tried again, after `failures` tries that failed before: it doubles each time. */
-export const retryAfterMs = (failures: number): number =>
+export const pauseMs = (failures: number): number =>
   Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures, 16), LONGEST_RETRY_MS);
 
 /** Emits a run's id as each walk of it begins. */
@@ -122,4 +122,4 @@ const walkOnce = (
 };
 
 const handBack = (delivery: Consumed, reason: string): void =>
-  delivery.nack("retry", reason, retryAfterMs(delivery.redeliveries));
+  delivery.nack("retry", reason, pauseMs(delivery.redeliveries));

@@ -4,7 +4,7 @@
  * It expects a snapshot made by the validating copy, and answers values that share nothing with the stored JSON.
  */
 import { SuperJSON } from "superjson";
-import { type ErrorFields, ErrorSnapshot, restoreError } from "./payload-errors.ts";
+import { type ErrorFields, ErrorSnapshot, restoreError } from "./payload-error-values.ts";
 import { ESCAPED_KEY } from "./payload-walk.ts";
 
 const superjson = new SuperJSON();

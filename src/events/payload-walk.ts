@@ -9,7 +9,7 @@
  */
 import { isDeepStrictEqual, types } from "node:util";
 import { formatPath, type PathPart, PayloadError } from "./payload-error.ts";
-import { builtInErrorOf, type ErrorFields, ErrorSnapshot } from "./payload-errors.ts";
+import { builtInErrorOf, type ErrorFields, ErrorSnapshot } from "./payload-error-values.ts";
 import { describeForeign } from "./payload-refusals.ts";
 
 /** How deeply containers may be nested in a payload. */

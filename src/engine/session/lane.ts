@@ -73,8 +73,10 @@ export class Lane {
     this.#parked.delete(settlementName(what));
   }
 
+  /** Calls `listener` when the lane becomes stale, or at once if it is. */
   whenStale(listener: () => void): void {
     this.#onStale = listener;
+    if (this.#stale) listener();
   }
 
   fail(error: unknown): void {

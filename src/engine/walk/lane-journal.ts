@@ -178,9 +178,6 @@ const laneJournal = (
     answered: (what) => lane.answered(what),
     parked: (what, resume) => lane.parked(what, resume),
     unparked: (what) => lane.unparked(what),
-    get stale() {
-      return lane.stale;
-    },
     whenStale: (listener) => lane.whenStale(listener),
     close: () => {
       session.closeLane(lane);

@@ -92,8 +92,7 @@ export interface WalkJournal extends StepJournal {
   /** The body is parked on this: `resume` is called, once, when somebody else ends it. Never where that cannot be told. */
   parked(what: Settlement, resume: () => void): void;
   unparked(what: Settlement): void;
-  /** Has the stream overtaken this walk? Always `false` where that cannot be told. */
-  readonly stale: boolean;
+  /** `listener` is called, once, when the stream overtakes this walk, or at once if it has. Never where that cannot be told. */
   whenStale(listener: () => void): void;
   close(): void;
 }
@@ -138,7 +137,6 @@ export const plainWalkJournal = (store: JournalStore, runId: string, clock: () =
     answered: () => {},
     parked: () => {},
     unparked: () => {},
-    stale: false,
     whenStale: () => {},
     close: () => {},
   };

@@ -77,7 +77,6 @@ export class Walk {
       this.#end = () => end(undefined);
     });
     journal.whenStale(() => this.#freeze());
-    if (journal.stale) this.#freeze();
   }
 
   /** Is its body told nothing any more? */
