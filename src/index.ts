@@ -13,7 +13,7 @@ export {
 export { createMemoryJournal } from "./embedded/memory-journal.ts";
 export { RequestError, type RequestReason } from "./embedded/request-error.ts";
 export { openRunstream, type Runstream, type RunstreamOptions } from "./embedded/runstream.ts";
-export { InvalidArgumentError } from "./engine/deadline.ts";
+export { InvalidArgumentError } from "./engine/invalid-argument-error.ts";
 export { createJournal, type JournalOptions, type LogJournal } from "./engine/journal/create-journal.ts";
 export { JournalConflictError } from "./engine/journal-conflict-error.ts";
 export type {

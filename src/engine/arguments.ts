@@ -2,7 +2,7 @@
  * Arguments of the context that TypeScript lets through where a value has no type (`any`, plain JavaScript): refused at the call, because
  * an event that holds the wrong kind of value could be recorded and not be read back.
  */
-import { InvalidArgumentError } from "./deadline.ts";
+import { InvalidArgumentError } from "./invalid-argument-error.ts";
 
 /** `value` if it is a string. `what` begins the message. Throws {@link InvalidArgumentError}. */
 export const textArgument = (what: string, value: unknown): string => {

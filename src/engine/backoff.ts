@@ -2,9 +2,11 @@
  * Between two tries of a step in one walk: how long to wait, the waiting, and the line that tells of it. How many tries there are is the
  * attempt loop's matter.
  *
- * B1 There is no curve: a RetryableError says when, every other failure is tried again at once. B2 The wait ends with the walk and
- * leaves neither timer nor listener behind (L10). B3 While it lasts it keeps the process alive: the step is in flight and holds its
- * claim and its place, as it would in the middle of a request; a process that left now would leave an abandoned step.
+ * Invariants:
+ * - B1 There is no curve: a RetryableError says when, every other failure is tried again at once.
+ * - B2 The wait ends with the walk and leaves neither timer nor listener behind (law L10).
+ * - B3 While it lasts it keeps the process alive: the step is in flight and holds its claim and its place, as it would in the middle
+ *   of a request; a process that left now would leave an abandoned step.
  */
 import { messageOf, RetryableError } from "./step-errors.ts";
 

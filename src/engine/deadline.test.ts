@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { deadlineOf, InvalidArgumentError, sliceDelay } from "./deadline.ts";
+import { deadlineOf, sliceDelay } from "./deadline.ts";
+import { InvalidArgumentError } from "./invalid-argument-error.ts";
 
 const now = Date.UTC(2026, 0, 1);
 const YEAR = 365 * 86_400_000;

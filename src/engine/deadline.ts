@@ -3,17 +3,7 @@
  * once, by the first reach that is recorded; this file only computes it.
  */
 import { types } from "node:util";
-
-/** An argument that cannot mean anything, refused where it was given. */
-export class InvalidArgumentError extends Error {
-  override readonly name = "InvalidArgumentError";
-  readonly code = "RUNSTREAM_INVALID_ARGUMENT";
-
-  /** By code, not by class identity: two copies of this package may be loaded. */
-  static is(value: unknown): value is InvalidArgumentError {
-    return value instanceof Error && (value as { code?: unknown }).code === "RUNSTREAM_INVALID_ARGUMENT";
-  }
-}
+import { InvalidArgumentError } from "./invalid-argument-error.ts";
 
 /** The last instant a Date can hold, in epoch milliseconds, and the first with a minus before it. */
 const LAST_INSTANT = 8.64e15;

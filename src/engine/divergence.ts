@@ -2,11 +2,14 @@
  * Divergence watch: notices that a walk reaches a step its run should have reached earlier. It raises a suspicion; whether that is a
  * verdict depends on the step's claim, which the attempt loop asks. It cannot see a reordering under one name, nor waits.
  *
- * D1 A reach is suspicious when it is not recorded although something that finished after everything read so far is recorded and still
- * unread; what finished after what is the stream's matter where the store knows it, and the clocks' where it does not. D2 A suspicion
- * consumes nothing: each fresh sibling of a fan-out is judged against the same entry. D3 Reaches are told in the order in which the body
- * issues them, before any await. D4 Constant work per reach, amortised: an entry passed over once, because it was read or lies behind,
- * never counts again, since both only grow. D5 What may be recorded of a step inside a step that has yet to be run again accuses nobody.
+ * Invariants:
+ * - D1 A reach is suspicious when it is not recorded although something that finished after everything read so far is recorded and
+ *   still unread; what finished after what is the stream's matter where the store knows it, and the clocks' where it does not.
+ * - D2 A suspicion consumes nothing: each fresh sibling of a fan-out is judged against the same entry.
+ * - D3 Reaches are told in the order in which the body issues them, before any await.
+ * - D4 Constant work per reach, amortised: an entry passed over once, because it was read or lies behind, never counts again, since
+ *   both only grow.
+ * - D5 What may be recorded of a step inside a step that has yet to be run again accuses nobody.
  */
 import { codeVerdict } from "./code-version.ts";
 import type { Settlement, StepEntry } from "./journal-store.ts";

@@ -2,9 +2,11 @@
  * Journal keys: the identity of everything a walk asks for, made of a name and how often that name was asked for before. Two places in a
  * body that use one name share its counter, and nothing here can tell.
  *
- * K1 Counters belong to one walk and move at the call, before any await, so keys follow the order of the source. K2 Five families count
- * apart: steps by name, sleeps by label, hooks by token, and the reads by kind. K3 Among step entries, and among waits, a key means one
- * thing; a step may be named `sleep!a` and share the text of its key with a wait, so whoever mixes the two has to say which is meant.
+ * Invariants:
+ * - K1 Counters belong to one walk and move at the call, before any await, so keys follow the order of the source.
+ * - K2 Five families count apart: steps by name, sleeps by label, hooks by token, and the reads by kind.
+ * - K3 Among step entries, and among waits, a key means one thing; a step may be named `sleep!a` and share the text of its key with a
+ *   wait, so whoever mixes the two has to say which is meant.
  */
 
 /** The three values that are read once and remembered. */

@@ -2,7 +2,9 @@
  * Logger: where the engine tells an operator what it did. It is not a run's progress (progress-streams.ts) and not its history
  * (the log itself); nothing may depend on what is written here.
  *
- * G1 Logging never throws, whatever the fields are. G2 One record is one line.
+ * Invariants:
+ * - G1 Logging never throws, whatever the fields are.
+ * - G2 One record is one line.
  */
 import { inspect } from "node:util";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { InvalidArgumentError } from "./deadline.ts";
+import { InvalidArgumentError } from "./invalid-argument-error.ts";
 import { createMemoryStreams, type ProgressStreams } from "./progress-streams.ts";
 
 const drain = async (stream: ReadableStream<unknown>): Promise<unknown[]> => {

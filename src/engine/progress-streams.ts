@@ -2,10 +2,12 @@
  * Progress streams: what a run says while it works, for people who watch. They are not facts of the run (those are its events), may be
  * lost, and nothing is decided by them.
  *
- * P1 A chunk's index in its namespace never changes; old chunks go, indexes stay. P2 A read gives the chunks that were retained when it
- * began and ends there; it never waits. P3 The memory store is bounded per run and over runs.
+ * Invariants:
+ * - P1 A chunk's index in its namespace never changes; old chunks go, indexes stay.
+ * - P2 A read gives the chunks that were retained when it began and ends there; it never waits.
+ * - P3 The memory store is bounded per run and over runs.
  */
-import { InvalidArgumentError } from "./deadline.ts";
+import { InvalidArgumentError } from "./invalid-argument-error.ts";
 
 export interface ProgressStreams {
   /** Adds a chunk to the end. No namespace is a namespace of its own, other than `""`. */

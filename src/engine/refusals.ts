@@ -2,8 +2,10 @@
  * Refusal: the engine's own verdict about a walk, and what it says. It is thrown into the body and remembered on the walk as well, so
  * that a body which catches it still fails. Not for what user code throws (step-errors.ts) nor for store trouble (StoreError).
  *
- * R1 A refusal is fatal: a step loop does not try again. R2 Every message says what happened, to which run and key, and what to do.
- * The message of a divergence stands beside its detection, in divergence.ts.
+ * Invariants:
+ * - R1 A refusal is fatal: a step loop does not try again.
+ * - R2 Every message says what happened, to which run and key, and what to do. The message of a divergence stands beside its
+ *   detection, in divergence.ts.
  */
 import type { StoreError } from "../events/store-error.ts";
 import { codeVerdict } from "./code-version.ts";

@@ -1,8 +1,10 @@
 /**
  * Checking a value against a Standard Schema (https://standardschema.dev), whoever made it. Converting schemas is not done here.
  *
- * V1 A schema that throws, rejects or answers nonsense is a failed check, never an exception. V2 We print paths and the schema's own
- * words, never a value: it may be a secret. V3 A schema that answers at once costs no promise.
+ * Invariants:
+ * - V1 A schema that throws, rejects or answers nonsense is a failed check, never an exception.
+ * - V2 We print paths and the schema's own words, never a value: it may be a secret.
+ * - V3 A schema that answers at once costs no promise.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { messageOf } from "./step-errors.ts";

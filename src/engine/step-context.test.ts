@@ -1,13 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
-import {
-  assertOutsideStep,
-  currentStep,
-  runInStep,
-  runOutsideStep,
-  stepInfo,
-  stepSignal,
-} from "./step-context.ts";
+import { currentStep, objectionTo, runInStep, runOutsideStep, stepInfo, stepSignal } from "./step-context.ts";
 
 const signal = new AbortController().signal;
 const info = (name: string, attempt = 1, maxAttempts = 3) => ({
@@ -18,7 +11,7 @@ const info = (name: string, attempt = 1, maxAttempts = 3) => ({
 });
 
 test("outside a step there is nothing to know", () => {
-  expect([stepInfo(), currentStep(), stepSignal(), assertOutsideStep("ctx.sleep")]).toEqual(
+  expect([stepInfo(), currentStep(), stepSignal(), objectionTo("ctx.sleep")]).toEqual(
     Array(4).fill(undefined),
   );
 });
@@ -43,7 +36,7 @@ test("C2: of nested steps the inner is the current one, and the outer is again a
   const seen = await runInStep(info("outer"), signal, async () => {
     const inner = await runInStep(info("inner"), signal, async () => [
       stepInfo()?.name,
-      assertOutsideStep("ctx.now"),
+      objectionTo("ctx.now"),
     ]);
     return [...inner, stepInfo()?.name];
   });
@@ -53,7 +46,7 @@ test("C2: of nested steps the inner is the current one, and the outer is again a
 });
 
 test("a wait inside a step has a refusal that names method, step, key and run", () => {
-  const message = runInStep(info("napper"), signal, () => assertOutsideStep("ctx.sleep", "wrun_1"));
+  const message = runInStep(info("napper"), signal, () => objectionTo("ctx.sleep", "wrun_1"));
   expect(message).toContain('ctx.sleep was called inside ctx.step("napper")');
   expect(message).toContain("napper#0 of run wrun_1");
 });

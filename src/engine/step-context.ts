@@ -2,9 +2,11 @@
  * "In a step", for whatever runs inside one: which step it is, and the signal that ends it. Not the workflow's context, which a body is
  * handed, and not the gate (step-gate.ts), though both live in the same async frame so that one call leaves both.
  *
- * C1 The frame is found through the symbol registry, so a helper that loads another copy of this package sees the same step.
- * C2 Nested steps: the inner one is the current one. C3 What a step starts but does not contain, such as the walk of another run, has to
- * be run by `runOutsideStep`: timers and promises carry the frame along.
+ * Invariants:
+ * - C1 The frame is found through the symbol registry, so a helper that loads another copy of this package sees the same step.
+ * - C2 Nested steps: the inner one is the current one.
+ * - C3 What a step starts but does not contain, such as the walk of another run, has to be run by `runOutsideStep`: timers and
+ *   promises carry the frame along.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type ContextMethod, insideStepMessage } from "./refusals.ts";
@@ -19,11 +21,7 @@ export interface StepInfo {
   readonly isLastAttempt: boolean;
 }
 
-export interface CurrentStep {
-  readonly name: string;
-  readonly key: string;
-  readonly attempt: number;
-  readonly maxAttempts: number;
+export interface CurrentStep extends Omit<StepInfo, "isLastAttempt"> {
   readonly signal: AbortSignal;
 }
 
@@ -50,16 +48,7 @@ shared[SHARED] ??= new AsyncLocalStorage();
 export const stepFrames: AsyncLocalStorage<StepFrame | undefined> = shared[SHARED];
 
 /** Runs one try of a step's body. `signal` is the walk's. */
-export const runInStep = <T>(
-  info: {
-    readonly name: string;
-    readonly key: string;
-    readonly attempt: number;
-    readonly maxAttempts: number;
-  },
-  signal: AbortSignal,
-  fn: () => T,
-): T => {
+export const runInStep = <T>(info: Omit<StepInfo, "isLastAttempt">, signal: AbortSignal, fn: () => T): T => {
   const { name, key, attempt, maxAttempts } = info;
   const step = { name, key, attempt, maxAttempts, signal };
   return stepFrames.run({ step, slot: stepFrames.getStore()?.slot }, fn);
@@ -84,7 +73,7 @@ export const stepInfo = (): StepInfo | undefined => {
 export const stepSignal = (): AbortSignal | undefined => currentStep()?.signal;
 
 /** Why `method` may not be called here, or `undefined` where it may. Ask before a counter moves or a store is called. */
-export const assertOutsideStep = (method: ContextMethod, runId?: string): string | undefined => {
+export const objectionTo = (method: ContextMethod, runId?: string): string | undefined => {
   const step = currentStep();
   return step === undefined
     ? undefined

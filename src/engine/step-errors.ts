@@ -2,8 +2,9 @@
  * What a step's body may throw to say whether trying again can help, and how foreign failures become that. Not the engine's verdict
  * about a walk (refusals.ts) and not the store's trouble (StoreError).
  *
- * E1 An error is recognised by a brand in the symbol registry, never by its class: two copies of this package may be loaded.
- * E2 The brand is not enumerable, so neither logs nor comparisons show it.
+ * Invariants:
+ * - E1 An error is recognised by a brand in the symbol registry, never by its class: two copies of this package may be loaded.
+ * - E2 The brand is not enumerable, so neither logs nor comparisons show it.
  */
 import { types } from "node:util";
 import { parseRetryAfter } from "./retry-after.ts";

@@ -2,9 +2,11 @@
  * Step gate: how many step bodies an engine runs at once, over all its runs. Not a lock on a run, and no part of a step's meaning: a
  * settled step does not pass it.
  *
- * T1 First come, first served: a place given back goes straight to the longest waiter, so nobody overtakes.
- * T2 Re-entrant by async context: a step started inside a step runs in its parent's place as long as the parent holds it; a gate
- * that made it wait could wait for ever. T3 Constant work per call, whatever the number of waiters.
+ * Invariants:
+ * - T1 First come, first served: a place given back goes straight to the longest waiter, so nobody overtakes.
+ * - T2 Re-entrant by async context: a step started inside a step runs in its parent's place as long as the parent holds it; a gate
+ *   that made it wait could wait for ever.
+ * - T3 Constant work per call, whatever the number of waiters.
  */
 import { type StepSlot, stepFrames } from "./step-context.ts";
 

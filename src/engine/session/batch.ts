@@ -42,7 +42,7 @@ export interface Batch {
   readonly sources: readonly (Lane | undefined)[];
 }
 
-/** Decides `proposals` on `current`, which it leaves as it is, and lets the lanes see what comes of them (N2). */
+/** Decides `proposals` on `current`, which it leaves as it is, and lets the lanes see what comes of them (lane.ts, N2). */
 export const decideBatch = (
   runId: string,
   current: RunState,

@@ -3,7 +3,7 @@
 import type { Settlement } from "../journal-store.ts";
 import { createKeys, type Keys } from "../keys.ts";
 import { type ContextMethod, Refusal } from "../refusals.ts";
-import { assertOutsideStep } from "../step-context.ts";
+import { objectionTo } from "../step-context.ts";
 import { type Answers, createAnswers } from "./answers.ts";
 import type { Walk } from "./walk.ts";
 
@@ -26,7 +26,7 @@ export const createContextScope = (
   answers: createAnswers(walk, order),
   clock,
   outsideStep(method) {
-    const message = assertOutsideStep(method, walk.runId);
-    if (message !== undefined) walk.refuse(new Refusal("wait-in-step", message));
+    const objection = objectionTo(method, walk.runId);
+    if (objection !== undefined) walk.refuse(new Refusal("wait-in-step", objection));
   },
 });
