@@ -202,6 +202,10 @@ describe("trouble", () => {
         : undefined;
     const results = await Promise.allSettled(["a", "big", "b"].map((key) => session.propose(settle(key))));
     expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    const [, big] = results;
+    expect(big?.status === "rejected" && big.reason.message).toBe(
+      'Run "run" could not be recorded: it takes 3 bytes, and the store takes 2 at most.',
+    );
   });
 
   test("an event of a later version blocks the run with a clear error, and no other run", async () => {

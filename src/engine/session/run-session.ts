@@ -216,6 +216,12 @@ const asStoreError = (runId: string, error: AppendError): StoreError => {
       },
     );
   }
-  const reason = "reason" in error ? error.reason : error._tag;
-  return new StoreError(`Run ${JSON.stringify(runId)} could not be recorded: ${reason}.`, error);
+  return new StoreError(`Run ${JSON.stringify(runId)} could not be recorded: ${reasonOf(error)}.`, error);
+};
+
+const reasonOf = (error: Exclude<AppendError, { readonly _tag: "WrongExpectedRevision" }>): string => {
+  if (error._tag === "TooLarge") {
+    return `it takes ${error.actual} bytes, and the store takes ${error.limit} at most`;
+  }
+  return "reason" in error ? error.reason : "its stream was deleted for good";
 };
