@@ -1,10 +1,31 @@
-/** What every command gets: the options of the program, and a way to say how it ended. */
-import { InvalidArgumentError } from "commander";
+/** What commands share: the options of the program and of a run that is recorded, and a way to say how a command ended. */
+import { type Command, InvalidArgumentError } from "commander";
 
 export interface GlobalOptions {
   readonly db: string;
   readonly json?: true;
 }
+
+export interface StartedRunOptions extends GlobalOptions {
+  readonly input: string;
+  readonly key?: string;
+  readonly id?: string;
+  readonly tenant?: string;
+}
+
+/** Gives a command the arguments and options of a run that it records. */
+export const startedRun = (command: Command): Command =>
+  command
+    .argument("<module>", ".ts or .js file that exports workflows")
+    .argument("[workflow]", "which of them; not needed where there is only one")
+    .option(
+      "-i, --input <json>",
+      "the run's input, a JSON object; @file reads a file, @- standard input",
+      "{}",
+    )
+    .option("--key <key>", "your own key of the run, not unique")
+    .option("--id <id>", "your own id of the run, unique in the store")
+    .option("--tenant <tenant>", "whom the run belongs to");
 
 /** A command says by this how it ended, when it did not end well. */
 export type SetExit = (code: number) => void;

@@ -14,8 +14,7 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { Position } from "../events/event-log.ts";
 import { InvalidCursorError } from "./invalid-cursor-error.ts";
 import { givenText, inSnapshot, storedText } from "./run-index-schema.ts";
-import { STATUSES } from "./run-index-writer.ts";
-import type { RunStatus } from "./run-state.ts";
+import { type RunStatus, STATUSES } from "./run-state.ts";
 
 /** A run as the index knows it. Instants in epoch milliseconds; optional fields are absent where there is nothing. */
 export interface RunSummary {

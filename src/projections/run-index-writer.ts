@@ -15,11 +15,9 @@ import type { Position, RecordedEvent } from "../events/event-log.ts";
 import { RUN_PREFIX } from "../events/stream-names.ts";
 import { foldIntoIndex, keepsNoWaits, newRunChange, type RunChange } from "./run-index-fold.ts";
 import { givenText, storedText } from "./run-index-schema.ts";
-import type { RunStatus } from "./run-state.ts";
+import { STATUSES } from "./run-state.ts";
 
-/** The order is the storage format: a status is stored as its place here. */
-export const STATUSES: readonly RunStatus[] = ["pending", "running", "completed", "failed", "cancelled"];
-/** Likewise for the kinds of waits. */
+/** The order is the storage format: a kind is stored as its place here, as a status is in {@link STATUSES}. */
 export const WAIT_KINDS = ["sleep", "hookTimeout"] as const;
 
 export type DecodeForIndex = (event: RecordedEvent) => RunEvent | { readonly unreadable: string };

@@ -71,6 +71,9 @@ export const speculate = (state: RunState): RunState => ({
   settled: [],
 });
 
+/** Every status. The run index stores a status as its place here: the order stays, new ones go to the end. */
+export const STATUSES: readonly RunStatus[] = ["pending", "running", "completed", "failed", "cancelled"];
+
 /** The statuses of a run that is not over: only such a run is walked, ended or cancelled. */
 export const RUNNABLE: readonly RunStatus[] = ["pending", "running"];
 

@@ -1,8 +1,7 @@
 /** `runstream ls`: a page of runs, newest first. */
 import type { Command } from "commander";
 import type { RunSummary } from "../../projections/run-index-queries.ts";
-import { STATUSES } from "../../projections/run-index-writer.ts";
-import type { RunStatus } from "../../projections/run-state.ts";
+import { type RunStatus, STATUSES } from "../../projections/run-state.ts";
 import { collect, type GlobalOptions, wholeNumber } from "../command-options.ts";
 import { nearest } from "../nearest.ts";
 import { existingStore, indexFile, withLog } from "../store-file.ts";

@@ -4,7 +4,7 @@ import { formatDuration } from "../../projections/event-line.ts";
 import type { HistoryEntry } from "../../projections/history.ts";
 import { reportOf } from "../../projections/run-report.ts";
 import type { Timeline } from "../../projections/timeline.ts";
-import type { GlobalOptions, SetExit } from "../command-options.ts";
+import { type SetExit, type StartedRunOptions, startedRun } from "../command-options.ts";
 import { eventJson } from "../event-json.ts";
 import { eventText } from "../event-text.ts";
 import { jsonObjectArgument } from "../json-argument.ts";
@@ -13,33 +13,18 @@ import { err, harmless, print, printJson, tell } from "../terminal.ts";
 import { EXIT } from "../usage-error.ts";
 import { waitText } from "../wait-text.ts";
 
-interface RunOptions extends GlobalOptions {
-  readonly input: string;
-  readonly key?: string;
-  readonly id?: string;
-  readonly tenant?: string;
+interface RunOptions extends StartedRunOptions {
   readonly detachWhenParked?: true;
 }
 
 export const registerRun = (program: Command, setExit: SetExit): void => {
-  program
-    .command("run")
+  startedRun(program.command("run"))
     .summary("start a run and drive it here until it is over")
     .description(
       "Starts a run and drives it in this process until it is over. Every event is shown as it happens, on standard\n" +
         "error; the run's output is printed on standard output. The store is made if there is none.\n\n" +
         "While it drives its run this process is a worker like any other: it takes its share of the store's runs.",
     )
-    .argument("<module>", ".ts or .js file that exports workflows")
-    .argument("[workflow]", "which of them; not needed where there is only one")
-    .option(
-      "-i, --input <json>",
-      "the run's input, a JSON object; @file reads a file, @- standard input",
-      "{}",
-    )
-    .option("--key <key>", "your own key of the run, not unique")
-    .option("--id <id>", "your own id of the run, unique in the store")
-    .option("--tenant <tenant>", "whom the run belongs to")
     .option("--detach-when-parked", "leave the run to a worker as soon as it only waits (exit code 4)")
     .addHelpText("after", EXAMPLES)
     .action(async (module: string, workflow: string | undefined, _options, command: Command) => {
