@@ -60,7 +60,7 @@ describe("the append that records a result", () => {
     expect(await engine.execute("run")).toBe("completed");
   });
 
-  test("fails while the body only waits: the walk does not suspend as if all were well", async () => {
+  test("W2: fails while the body only waits: the walk does not suspend as if all were well", async () => {
     const { log, worker } = world();
     const { engine, start } = worker(async (ctx) => {
       await Promise.all([ctx.waitFor("go"), ctx.step("only", () => 1)]);
@@ -72,7 +72,7 @@ describe("the append that records a result", () => {
     expect((await streamOf(log, "run")).filter(({ type }) => type === "StepSettled")).toHaveLength(1);
   });
 
-  test("fails, and a body that catches everything still cannot complete the run", async () => {
+  test("W2: fails, and a body that catches everything still cannot complete the run", async () => {
     const { log, worker } = world();
     const { engine, start } = worker(async (ctx) => {
       try {
@@ -142,7 +142,7 @@ describe("the append that records a result", () => {
 });
 
 describe("another worker settles the step first", () => {
-  test("the body that was told its own value runs nothing on it, and goes on with the value that stands", async () => {
+  test("A1: the body that was told its own value runs nothing on it, and goes on with the value that stands", async () => {
     const { worker } = world();
     const ranOn: string[] = [];
     const bodies = [deferred(), deferred()];
@@ -249,7 +249,7 @@ describe("another worker settles the step first", () => {
 });
 
 describe("trouble inside a step that holds another one", () => {
-  test("costs the outer step no try and is not recorded as its failure", async () => {
+  test("A5: costs the outer step no try and is not recorded as its failure", async () => {
     const { log, worker } = world();
     let outer = 0;
     const { engine, start } = worker((ctx) =>

@@ -94,7 +94,7 @@ describe.each(JOURNALS)("on %s", (_, makeJournal) => {
     expect(failed).toBeGreaterThanOrEqual(20);
   });
 
-  test("trap 1: a store that fails to record a paid result does not run the body again", async () => {
+  test("A3, trap 1: a store that fails to record a paid result does not run the body again", async () => {
     const ran = new Map<string, number>();
     const { journal } = flaky(makeJournal(), { method: "appendStep", call: 0 });
     const { engine, start } = scene(everything(ran), { journal });

@@ -113,7 +113,7 @@ describe("a wait that is over while a step runs", () => {
     expect(await replay()).toBe("too late");
   });
 
-  it("a signal is heard while a step runs, and the body goes on with both", async () => {
+  it("N3: a signal is heard while a step runs, and the body goes on with both", async () => {
     const slow = held();
     const heard: string[] = [];
     const { start, engine, walks, types } = world(async (ctx) => {
@@ -169,7 +169,7 @@ describe("a wait that is over while a step runs", () => {
     expect(await types()).not.toContain("HookClosed");
   });
 
-  it("one that ends in the turn in which the step settles comes in the order of the stream", async () => {
+  it("N3: one that ends in the turn in which the step settles comes in the order of the stream", async () => {
     for (const signalFirst of [true, false]) {
       const slow = held();
       const { start, engine, replay } = world((ctx) =>

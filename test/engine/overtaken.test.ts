@@ -7,7 +7,7 @@ import type { JournalStore } from "../../src/engine/journal-store.ts";
 import { DAY, deferred, JOURNALS, scene, soon, turns } from "./scene.ts";
 
 describe.each(JOURNALS)("a signal in the middle of a live step, on %s", (_, makeJournal) => {
-  test("lets the step finish with the steps inside it, once, and then answers the wait", async () => {
+  test("W3: lets the step finish with the steps inside it, once, and then answers the wait", async () => {
     const go = deferred();
     const ran: string[] = [];
     const { engine, start } = scene(
@@ -59,7 +59,7 @@ describe.each(JOURNALS)("a signal in the middle of a live step, on %s", (_, make
     expect(await engine.readOutput(runId)).toEqual({ answer: "yes", second: 2 });
   });
 
-  test("begins nothing more in that walk: the step after it runs once, in the walk that knows the signal", async () => {
+  test("W3: begins nothing more in that walk: the step after it runs once, in the walk that knows the signal", async () => {
     const go = deferred();
     const ran: string[] = [];
     const { engine, start } = scene(
@@ -140,7 +140,7 @@ describe("our journal with one of its functions replaced ends the same run the s
 });
 
 describe.each(JOURNALS)("a walk that is over begins nothing, on %s", (_, makeJournal) => {
-  test("a body that goes on by a timer of its own after the walk suspended runs no step of the old walk", async () => {
+  test("W3: a body that goes on by a timer of its own after the walk suspended runs no step of the old walk", async () => {
     const timer = deferred();
     const ran: string[] = [];
     const { engine, run } = scene(

@@ -108,7 +108,7 @@ describe.each(JOURNALS)("unfinished attempts, on %s", (_, makeJournal) => {
       expect(await journal.claimAttempt(runId, "work#0", "probe", ATTEMPT_LEASE_MS)).toBe(count + 1);
   });
 
-  test("a body that catches it fails all the same", async () => {
+  test("W2: a body that catches it fails all the same", async () => {
     const journal = makeJournal();
     const stage = scene((ctx) => ctx.step("work", () => 1, { maxAttempts: 1 }).catch(() => "swallowed"), {
       journal,
@@ -202,7 +202,7 @@ describe.each(JOURNALS)("a recorded result that its schema does not take, on %s"
     expect((await resume(z.string(), throwing)).error).toContain("the schema itself threw");
   });
 
-  test("inside another step it settles nothing of that step, whatever its body makes of it", async () => {
+  test("A5: inside another step it settles nothing of that step, whatever its body makes of it", async () => {
     const never = z.string().transform((text) => text.length);
     const { run, errorOf, keys } = scene(
       async (ctx) =>

@@ -209,7 +209,7 @@ describe.each(JOURNALS)("suspension on %s", (_, makeJournal) => {
     expect(join.dispatched.at(-1)?.[1]).toBeGreaterThan(START + DAY);
   });
 
-  test("trap 4: a parked wait does not end the walk while a sibling step is in flight", async () => {
+  test("W1, trap 4: a parked wait does not end the walk while a sibling step is in flight", async () => {
     const go = deferred();
     let ran = 0;
     const { engine, start } = on((ctx) =>
@@ -236,7 +236,7 @@ describe.each(JOURNALS)("suspension on %s", (_, makeJournal) => {
     ]);
   });
 
-  test("trap 7: a re-enqueue that fails, fails the delivery", async () => {
+  test("G2, trap 7: a re-enqueue that fails, fails the delivery", async () => {
     let failing = true;
     const { engine, start } = scene((ctx) => ctx.sleep("nap", HOUR), {
       journal: makeJournal(),

@@ -2,7 +2,7 @@
  * A walk: one replay of a body from the top, until it returns, throws, or has nothing left to do but wait.
  *
  * Here: what is in flight, what is parked, what went wrong, and how the walk ends. Not here: what the body may ask (context.ts), one
- * step's tries (attempt.ts), the order of results (releases.ts), what the end does to the run (workflow-engine.ts).
+ * step's tries (attempt.ts), the order of results (releases.ts), what the end does to the run (delivery.ts).
  *
  * Invariants:
  * - W1 A walk suspends only when a wait is parked, nothing is in flight, and every result has been handed over.
