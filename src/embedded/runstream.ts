@@ -63,6 +63,8 @@ const DEFAULT_CONCURRENCY = 256;
 /** Throws `StoreError` where the store or the run index cannot be opened, and `RequestError` (`InvalidInput`) for a wrong option. */
 export const openRunstream = (options: RunstreamOptions): Runstream => {
   const { workflows = {}, group = "runstream", logger = silentLogger, clock = () => Date.now() } = options;
+  checkStore(options.store);
+  checkWorkflows(workflows);
   const concurrency = atLeastOne("concurrency", options.concurrency ?? DEFAULT_CONCURRENCY);
   if (options.stepConcurrency !== undefined) atLeastOne("stepConcurrency", options.stepConcurrency);
   const log = openLog(options);
@@ -109,6 +111,8 @@ export const openRunstream = (options: RunstreamOptions): Runstream => {
         log,
         group,
         execute: engine.execute,
+        // A log that cannot be read now is the walk's own matter, at its next append.
+        look: (runId) => void journal.sessions.get(runId).current().catch(() => {}),
         abortWalks: engine.abortWalks,
         concurrency,
         logger,
@@ -145,6 +149,32 @@ const openIndex = (log: EventLog, options: RunstreamOptions, clock: () => number
   } catch (error) {
     if (typeof options.store === "string") void log.close();
     throw error;
+  }
+};
+
+const checkStore = (store: unknown): void => {
+  if (typeof store === "string" && store !== "") return;
+  if (
+    typeof store === "object" &&
+    store !== null &&
+    typeof (store as Partial<EventLog>).append === "function"
+  )
+    return;
+  const given = store === "" ? "an empty string" : store === null ? "null" : typeof store;
+  throw new RequestError(
+    "InvalidInput",
+    `store is ${given}. Give the path of a file, ":memory:", or an EventLog.`,
+  );
+};
+
+const checkWorkflows = (workflows: unknown): void => {
+  const named = typeof workflows === "object" && workflows !== null && !Array.isArray(workflows);
+  if (!named)
+    throw new RequestError("InvalidInput", "workflows has to be a record of declarations, by name.");
+  for (const [name, def] of Object.entries(workflows)) {
+    if (typeof (def as Partial<AnyWorkflowDef> | undefined)?.run === "function") continue;
+    const message = `workflows.${name} is no workflow: it has no run function. Declare it with workflow({ run }).`;
+    throw new RequestError("InvalidInput", message);
   }
 };
 

@@ -66,12 +66,12 @@ export class GroupTables {
     this.#connection.sql("UPDATE consumers SET beat = ? WHERE id = ?").run(realNow(), consumer);
   }
 
-  /** Takes a consumer out and hands back what it had. Answers whether it was there. */
+  /** Takes a consumer out and hands back what it had, due at once: who asked for a delay is gone. Answers whether it was there. */
   removeConsumer(group: number, consumer: number): boolean {
     if (this.#connection.sql("DELETE FROM consumers WHERE id = ?").run(consumer).changes === 0) return false;
     this.#connection
       .sql(
-        `UPDATE deliveries SET owner = NULL, waiting = 1, redeliveries = redeliveries + (waiting = 0)
+        `UPDATE deliveries SET owner = NULL, waiting = 1, redeliveries = redeliveries + (waiting = 0), due = 0
          WHERE grp = ? AND owner = ?`,
       )
       .run(group, consumer);

@@ -109,6 +109,14 @@ describe.each(STORES)("a Runstream on %s", (store) => {
 });
 
 describe("opening", () => {
+  test.each([undefined, null, "", 7, {}])("refuses %j as a store", (store) => {
+    expect(() => openRunstream({ store: store as never })).toThrow(/store is .* Give the path/);
+  });
+
+  test.each([[], null, { greet: () => 1 }, { greet: undefined }])("refuses %j as workflows", (wrong) => {
+    expect(() => openRunstream({ store: ":memory:", workflows: wrong as never })).toThrow(/workflows/);
+  });
+
   test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("refuses %d walks at once", (concurrency) => {
     const file = kit.path();
     expect(() => openRunstream({ store: file, concurrency })).toThrow(/concurrency is .* whole number/);
