@@ -9,8 +9,10 @@
  * - V2 Stopping drains: no further walk begins, walks under way come to their end or are given up after a grace time, and what was not
  *   acked goes to the other workers.
  * - V3 A run that is cancelled by another process has its walks here aborted.
+ * - V4 A delivery that arrives while its run is walked is looked at at once, besides being walked for: the walk goes on with what another
+ *   process recorded, instead of hearing of it at its own next append.
  */
-import { defer, finalize, from, type Observable, retry, type Subscription, timer } from "rxjs";
+import { defer, finalize, from, type Observable, retry, type Subscription, tap, timer } from "rxjs";
 import type { Consumed, EventLog } from "../events/event-log.ts";
 import { RUN_PREFIX, runIdOf } from "../events/stream-names.ts";
 import { sliceDelay } from "./deadline.ts";
@@ -30,6 +32,8 @@ export interface DeliveriesOptions {
    */
   readonly group: string;
   readonly execute: (runId: string, signal: AbortSignal) => Promise<unknown>;
+  /** Has the walk of a run in this process hear at once what another process recorded meanwhile. It must not throw. */
+  readonly look: (runId: string) => void;
   /** Aborts the walks of a run in this process, if there are any. */
   readonly abortWalks: (runId: string) => void;
   /** Walks at once in this worker. */
@@ -53,19 +57,19 @@ export const startDeliveries = (options: DeliveriesOptions): Deliveries => {
   const { log, group, execute, concurrency, logger } = options;
   const giveUp = new AbortController();
   const undeclared = new Set<string>();
-  let walking = 0;
+  const walking = new Set<string>();
   let draining = false;
   let idle: (() => void) | undefined;
 
   const walk = (runId: string): Observable<unknown> =>
     defer(() => {
-      walking += 1;
+      walking.add(runId);
       return from(execute(runId, giveUp.signal));
     }).pipe(
       // After the acks: this is told only when those who listen have seen the end.
       finalize(() => {
-        walking -= 1;
-        if (walking === 0) idle?.();
+        walking.delete(runId);
+        if (walking.size === 0) idle?.();
       }),
     );
 
@@ -88,7 +92,13 @@ export const startDeliveries = (options: DeliveriesOptions): Deliveries => {
       filter: { streamPrefix: RUN_PREFIX, types: DELIVERED_TYPES },
       maxInFlight: concurrency * HELD_PER_WALK,
     })
-    .pipe(openedAgain<Consumed>("Workflow deliveries broke off", group, logger));
+    .pipe(
+      openedAgain<Consumed>("Workflow deliveries broke off", group, logger),
+      tap(({ event }) => {
+        const runId = runIdOf(event.stream);
+        if (runId !== undefined && walking.has(runId)) options.look(runId);
+      }),
+    );
   const cancelled = log
     .subscribe({ after: "end", filter: { streamPrefix: RUN_PREFIX, types: ["RunCancelled"] } })
     .pipe(openedAgain("Workflow cancellations broke off", group, logger));
@@ -113,16 +123,16 @@ export const startDeliveries = (options: DeliveriesOptions): Deliveries => {
 
   return {
     get walking() {
-      return walking;
+      return walking.size;
     },
     async stop(graceMs) {
       draining = true;
       const drained = new Promise<void>((resolve) => {
         idle = resolve;
-        if (walking === 0) resolve();
+        if (walking.size === 0) resolve();
       });
       await within(graceMs, drained);
-      if (walking > 0) {
+      if (walking.size > 0) {
         giveUp.abort(new DOMException("The worker is stopping; the run goes on elsewhere.", "AbortError"));
         await within(REST_MS, drained);
       }

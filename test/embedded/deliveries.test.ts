@@ -174,6 +174,31 @@ describe.each(STORES)("deliveries on %s", (store) => {
     ]);
   });
 
+  test("V4 a signal and a wake by another Runstream win a race at once, while the slow step still runs", async () => {
+    const log = kit.log(store);
+    const gate = deferred();
+    const won: unknown[] = [];
+    const racing = workflow({
+      run: async (_input, ctx) => {
+        const slow = ctx.step("slow", () => gate.promise);
+        won.push(await Promise.race([slow, ctx.waitFor("stop")]));
+        won.push(await Promise.race([slow, ctx.sleep("nap", 3_600_000).then(() => "woken")]));
+        await slow;
+      },
+    });
+    const worker = kit.open({ store: log, workflows: { racing } });
+    const other = kit.open({ store: log, workflows: { racing } });
+    worker.work();
+    const runId = await worker.start(racing);
+    await until("the hook", () => other.signal("stop", "answered"));
+    await until("the signal", () => won.length === 1);
+    await until("the sleep", async () => (await other.wakeUp(runId)) === 1);
+    await until("the wake", () => won.length === 2);
+    gate.resolve();
+    expect(await other.result(runId)).toMatchObject({ status: "completed" });
+    expect(won).toEqual(["answered", "woken"]);
+  });
+
   test("a log that is closed under a worker is said, and stop still ends", async () => {
     const log = kit.log(store);
     const logger = recorder();
