@@ -111,7 +111,7 @@ export interface Consumed {
   readonly redeliveries: number;
   /** Done: never deliver this event to the group again. Answers when that is recorded, or at once where recording is gathered. */
   ack(): void;
-  /** Not done: `"retry"` hands it out again after `delayMs` (default 0); `"park"` sets it aside, with the reason, for an operator. */
+  /** Not done: `"retry"` hands it out again after `delayMs` (default 0), or when this consumer leaves; `"park"` sets it aside, with the reason, for an operator. */
   nack(action: "retry" | "park", reason: string, delayMs?: number): void;
 }
 

@@ -55,7 +55,8 @@ export const createGroup = (all: readonly RecordedEvent[], wake: () => void): Gr
   const owners = new Map<string, Member>();
   const again: Delivery[] = [];
   const parked: Parked[] = [];
-  const timers = new Set<NodeJS.Timeout>();
+  /** What waits for the time of its retry, and the consumer that asked for it. */
+  const delayed = new Map<Delivery, { readonly member: Member; readonly timer: NodeJS.Timeout }>();
 
   const hasRoom = (member: Member) => member.held.size < member.maxInFlight;
 
@@ -93,7 +94,7 @@ export const createGroup = (all: readonly RecordedEvent[], wake: () => void): Gr
     wake();
   };
 
-  const handBackLater = (delivery: Delivery, delayMs: number): void => {
+  const handBackLater = (member: Member, delivery: Delivery, delayMs: number): void => {
     // A turn later even without a delay: a consumer that refuses everything at once must not keep the pump busy for ever.
     if (!(delayMs > 0)) {
       Promise.resolve().then(() => handBack(delivery));
@@ -101,13 +102,13 @@ export const createGroup = (all: readonly RecordedEvent[], wake: () => void): Gr
     }
     const timer = setTimeout(
       () => {
-        timers.delete(timer);
+        delayed.delete(delivery);
         handBack(delivery);
       },
       Math.min(delayMs, LONGEST_TIMER),
     );
     timer.unref();
-    timers.add(timer);
+    delayed.set(delivery, { member, timer });
   };
 
   const handOut = (member: Member, delivery: Delivery): void => {
@@ -127,7 +128,7 @@ export const createGroup = (all: readonly RecordedEvent[], wake: () => void): Gr
       nack: (action, reason, delayMs = 0) => {
         if (!release()) return;
         if (action === "park") parked.push({ event, reason });
-        else handBackLater({ event, redeliveries: redeliveries + 1 }, delayMs);
+        else handBackLater(member, { event, redeliveries: redeliveries + 1 }, delayMs);
       },
     });
   };
@@ -141,6 +142,12 @@ export const createGroup = (all: readonly RecordedEvent[], wake: () => void): Gr
     for (const [stream, owner] of owners) if (owner === member) owners.delete(stream);
     for (const { event, redeliveries } of member.held) again.push({ event, redeliveries: redeliveries + 1 });
     for (const delivery of member.waiting.splice(0)) again.push(delivery);
+    for (const [delivery, { member: asker, timer }] of delayed) {
+      if (asker !== member) continue;
+      clearTimeout(timer);
+      delayed.delete(delivery);
+      again.push(delivery);
+    }
     member.held.clear();
     again.sort(byPosition);
     wake();
@@ -171,8 +178,8 @@ export const createGroup = (all: readonly RecordedEvent[], wake: () => void): Gr
       }
     },
     complete: () => {
-      for (const timer of timers) clearTimeout(timer);
-      timers.clear();
+      for (const { timer } of delayed.values()) clearTimeout(timer);
+      delayed.clear();
       for (const { subscriber } of members) subscriber.complete();
     },
   };
