@@ -17,7 +17,7 @@ export const USAGE = `npm run bench [-- options]
   --only W1,W2         these workloads alone (W0 to W8)
   --store <which>      sqlite (default), memory or both; W5 to W8 are about files and run on sqlite only
   --quick              everything once around, small, in about two minutes: the figures mean little
-  --full               the largest sizes (W8: 1,000,000 runs, which takes 8 GB of disk and a quarter of an hour)
+  --full               the largest sizes (W8: 1,000,000 runs, which takes 3 GB of disk and a quarter of an hour)
   --dir <folder>       the folder on the disk to measure (default: bench-output/ in the project; not a RAM disk)
   --json               one JSON line per measurement and per budget, and nothing else
   --help               this text

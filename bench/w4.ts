@@ -2,11 +2,11 @@
 import { openRunstream, workflow } from "../src/index.ts";
 import { type Bench, rounds, type StoreKind, type Workload } from "./bench.ts";
 import { openFloor } from "./floor.ts";
-import { mean, medians } from "./statistics.ts";
+import { mean, median, medians } from "./statistics.ts";
 import { freshStore } from "./stores.ts";
 
 const HUNDRED = 100;
-const WARM_UP = 500;
+const WARM_UP = 2_000;
 
 const measure = async (bench: Bench, kind: StoreKind, steps: number): Promise<void> => {
   /** When each body began, for the run under way. */
@@ -32,11 +32,14 @@ const measure = async (bench: Bench, kind: StoreKind, steps: number): Promise<vo
     if (outcome.status !== "completed") throw new Error(`W4: the run ended ${outcome.status}`);
     return performance.now() - before;
   };
+  /** The median of the steps from this one on, a hundred of them: one slow commit says nothing about the run. */
   const perStep = (from: number): number =>
-    ((began[from + HUNDRED - 1] ?? Number.NaN) - (began[from] ?? Number.NaN)) / (HUNDRED - 1);
+    median(
+      began.slice(from + 1, from + HUNDRED).map((at, index) => at - (began[from + index] ?? Number.NaN)),
+    );
   await one(WARM_UP);
   const measured = medians(
-    await rounds(3, async (round) => {
+    await rounds(steps > 5_000 ? 3 : 5, async (round) => {
       bench.progress(`W4 ${kind}: ${steps} steps, round ${round + 1}`);
       const floorBeforeMs = floor.commitMs();
       const cpu = process.cpuUsage();

@@ -18,6 +18,14 @@ interface Note {
   readonly step: number;
   readonly pid: number;
   readonly at: number;
+  /** Processor time of the process so far. */
+  readonly cpuMs: number;
+}
+
+interface Ready {
+  readonly upAt: number;
+  readonly readyAt: number;
+  readonly bootCpuMs: number;
 }
 
 const notesIn = (file: string): Note[] =>
@@ -25,8 +33,13 @@ const notesIn = (file: string): Note[] =>
     .trim()
     .split("\n")
     .map((line) => {
-      const [step, pid, at] = line.split(" ").map(Number);
-      return { step: step ?? Number.NaN, pid: pid ?? Number.NaN, at: at ?? Number.NaN };
+      const [step, pid, at, cpuMs] = line.split(" ").map(Number);
+      return {
+        step: step ?? Number.NaN,
+        pid: pid ?? Number.NaN,
+        at: at ?? Number.NaN,
+        cpuMs: cpuMs ?? Number.NaN,
+      };
     });
 
 const killOne = async (bench: Bench) => {
@@ -42,10 +55,7 @@ const killOne = async (bench: Bench) => {
   const killedAt = machineMs();
   first.kill("SIGKILL");
   const second = startChild("w5-worker", [file, noteFile]);
-  const { upAt, readyAt } = await messageOf<{ readonly upAt: number; readonly readyAt: number }>(
-    second,
-    "ready",
-  );
+  const { upAt, readyAt, bootCpuMs } = await messageOf<Ready>(second, "ready");
   const outcome = await client.result(runId);
   if (outcome.status !== "completed") throw new Error(`W5: the run ended ${outcome.status}`);
   await endChild(second);
@@ -62,6 +72,8 @@ const killOne = async (bench: Bench) => {
     bootMs: upAt - killedAt,
     upToStepMs: goneOn.at - upAt,
     readyToStepMs: goneOn.at - readyAt,
+    bootCpuMs,
+    upToStepCpuMs: goneOn.cpuMs - bootCpuMs,
     bodiesTwice: notes.length - STEPS,
   };
 };
