@@ -1,6 +1,9 @@
 /** What commands share: the options of the program and of a run that is recorded, and a way to say how a command ended. */
 import { type Command, InvalidArgumentError } from "commander";
 
+/** The store of a command that names none, where the environment names none either. */
+export const DEFAULT_STORE = "./runstream.db";
+
 export interface GlobalOptions {
   readonly db: string;
   readonly json?: true;

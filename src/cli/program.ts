@@ -3,7 +3,7 @@
  */
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
-import type { SetExit } from "./command-options.ts";
+import { DEFAULT_STORE, type SetExit } from "./command-options.ts";
 import { registerCancel } from "./commands/cancel.ts";
 import { registerDoctor } from "./commands/doctor.ts";
 import { registerHistory } from "./commands/history.ts";
@@ -45,7 +45,7 @@ const createProgram = (setExit: SetExit): Command => {
     .option(
       "--db <file>",
       "the store: one SQLite file (env RUNSTREAM_DB)",
-      process.env.RUNSTREAM_DB || "./runstream.db",
+      process.env.RUNSTREAM_DB || DEFAULT_STORE,
     )
     .option("--json", "print JSON for programs on standard output; streams are one object a line")
     .option("--no-color", "print no colours (env NO_COLOR)")

@@ -1,5 +1,5 @@
 /** What a run waits for, in words. */
-import { formatDuration, formatInstant } from "../projections/event-line.ts";
+import { formatDuration, formatInstant, waitName } from "../projections/event-line.ts";
 import type { Awaited } from "../projections/run-report.ts";
 import { harmless } from "./terminal.ts";
 
@@ -7,7 +7,7 @@ import { harmless } from "./terminal.ts";
 export const waitText = (wait: Awaited, now = Date.now()): string => {
   if (wait.kind === "sleep") {
     const id = wait.correlationId === undefined ? "" : `, correlation id ${quoted(wait.correlationId)}`;
-    return `the end of ${quoted(wait.key)} ${untilText(wait.until, now)}${id}`;
+    return `the end of sleep ${quoted(waitName(wait.key))} ${untilText(wait.until, now)}${id}`;
   }
   const until = wait.until === undefined ? "without a deadline" : untilText(wait.until, now);
   return `a signal to ${quoted(wait.token)} ${until}, asked ${formatDuration(Math.max(0, now - wait.since))} ago`;

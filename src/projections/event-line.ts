@@ -2,17 +2,26 @@
  * One clear English line for an event of a run, for the CLI and for logs.
  *
  * Text from outside is quoted and free of control characters, so that a name cannot play tricks on a terminal. A payload is shown as
- * the beginning of its JSON.
+ * the beginning of its JSON. Steps go by their keys, waits by their names.
  */
 import type { RunEvent } from "../events/catalogue.ts";
 import type { Payload } from "../events/payload.ts";
 import type { HistoryEntry } from "./history.ts";
-import { stepName } from "./timeline.ts";
 
 const PREVIEW_LENGTH = 80;
+/** Claims are held by UUIDs; so much of one tells people which is which. */
+const UUID = /^([0-9a-f]{8})-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 /** What happened, without when: entries carry their own instants. */
 export const describeEvent = ({ event }: Pick<HistoryEntry, "event">): string => describe(event);
+
+/** Whether the line of {@link describeEvent} shows a payload that is longer than what is shown. */
+export const cutsPayload = ({ event }: Pick<HistoryEntry, "event">): boolean => {
+  const { input, output, payload } = event.data as { input?: Payload; output?: Payload; payload?: Payload };
+  return [input, output, payload].some(
+    (one) => one !== undefined && escapeControls(JSON.stringify(one.json)).length > PREVIEW_LENGTH,
+  );
+};
 
 const describe = (event: RunEvent): string => {
   switch (event.type) {
@@ -30,14 +39,14 @@ const describe = (event: RunEvent): string => {
     case "RunCancelled":
       return `Run cancelled${event.data.reason === undefined ? "" : `: ${plain(event.data.reason)}`}`;
     case "AttemptClaimed":
-      return `Step ${stepTitle(event.data.key)} claimed by ${quoted(event.data.holder)}`;
+      return `Step ${quoted(event.data.key)} claimed by ${holderTitle(event.data.holder)}`;
     case "AttemptReleased":
-      return `Step ${stepTitle(event.data.key)} given back by ${quoted(event.data.holder)} without running it`;
+      return `Step ${quoted(event.data.key)} given back by ${holderTitle(event.data.holder)} without running it`;
     case "StepRetried": {
       const { key, attempt, maxAttempts, delayMs, error } = event.data;
       const of = Number.isFinite(maxAttempts) ? ` of ${maxAttempts}` : "";
       const again = delayMs > 0 ? `in ${formatDuration(delayMs)}` : "at once";
-      return `Step ${stepTitle(key)} failed on attempt ${attempt}${of}, trying again ${again}: ${plain(error.message)}`;
+      return `Step ${quoted(key)} failed on attempt ${attempt}${of}, trying again ${again}: ${plain(error.message)}`;
     }
     case "StepSettled":
       return settled(event.data);
@@ -45,8 +54,8 @@ const describe = (event: RunEvent): string => {
       const { key, kind, wakeAt, correlationId } = event.data;
       const id = correlationId === undefined ? "" : ` (correlation id ${quoted(correlationId)})`;
       return kind === "hookTimeout"
-        ? `Deadline of hook ${title(key, "hookTimeout!")} set to ${formatInstant(wakeAt)}${id}`
-        : `Sleep ${title(key, "sleep!")} until ${formatInstant(wakeAt)}${id}`;
+        ? `Deadline of hook ${quoted(waitName(key))} set to ${formatInstant(wakeAt)}${id}`
+        : `Sleep ${quoted(waitName(key))} until ${formatInstant(wakeAt)}${id}`;
     }
     case "SleepElapsed":
       return `${wait(event.data.key)} elapsed`;
@@ -55,9 +64,9 @@ const describe = (event: RunEvent): string => {
     case "HookOpened":
       return `Waiting for a signal to ${quoted(event.data.token)}`;
     case "HookDelivered":
-      return `Hook ${title(event.data.key, "hook!")} answered with ${preview(event.data.payload)}`;
+      return `Hook ${quoted(waitName(event.data.key))} answered with ${preview(event.data.payload)}`;
     case "HookClosed":
-      return `Hook ${title(event.data.key, "hook!")} closed unanswered`;
+      return `Hook ${quoted(waitName(event.data.key))} closed unanswered`;
     default:
       return event satisfies never;
   }
@@ -70,26 +79,22 @@ const settled = (data: Extract<RunEvent, { type: "StepSettled" }>["data"]): stri
   const took = startedAt === undefined ? "" : ` in ${formatDuration(finishedAt - startedAt)}`;
   const tries = attempts > 1 ? ` on attempt ${attempts}` : "";
   return status === "ok"
-    ? `Step ${stepTitle(key)} succeeded${tries}${took}, result ${preview(output)}`
-    : `Step ${stepTitle(key)} failed for good${tries}${took}: ${plain(error?.message ?? "no reason recorded")}`;
+    ? `Step ${quoted(key)} succeeded${tries}${took}, result ${preview(output)}`
+    : `Step ${quoted(key)} failed for good${tries}${took}: ${plain(error?.message ?? "no reason recorded")}`;
 };
 
 const READS = { now: "the clock", random: "a random number", uuid: "a new UUID" } as const;
 
-const stepTitle = (key: string): string => title(key, "");
+/** What people call the wait with the key of a sleep, hook or deadline: its name, with `#n` from the second of that name on. */
+export const waitName = (key: string): string =>
+  key.replace(/^(?:sleep|hook|hookTimeout)!/, "").replace(/#0$/, "");
 
-/** `prefix` + name + `#n`, as the quoted name, with the occurrence from the second one on. */
-const title = (key: string, prefix: string): string => {
-  const rest = key.startsWith(prefix) ? key.slice(prefix.length) : key;
-  const name = stepName(rest);
-  const occurrence = Number(rest.slice(name.length + 1));
-  return quoted(name) + (occurrence > 0 ? ` (no. ${occurrence + 1})` : "");
-};
+const holderTitle = (holder: string): string => UUID.exec(holder)?.[1] ?? quoted(holder);
 
 const wait = (key: string): string =>
   key.startsWith("hookTimeout!")
-    ? `Deadline of hook ${title(key, "hookTimeout!")}`
-    : `Sleep ${title(key, "sleep!")}`;
+    ? `Deadline of hook ${quoted(waitName(key))}`
+    : `Sleep ${quoted(waitName(key))}`;
 
 /** A duration in milliseconds, for people: `350 ms`, `1.2 s`, `3 min 20 s`, `2 d 4 h`. */
 export const formatDuration = (ms: number): string => {

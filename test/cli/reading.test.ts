@@ -5,7 +5,7 @@ import { approval } from "../../examples/approval.ts";
 import { greet } from "../../examples/greet.ts";
 import { flaky, hopeless } from "../../examples/retry.ts";
 import { openRunstream } from "../../src/index.ts";
-import { folder, lines, runstream } from "./command-line.ts";
+import { folder, lines, runstream, write } from "./command-line.ts";
 
 const cwd = folder();
 const db = join(cwd, "runstream.db");
@@ -122,6 +122,46 @@ describe.concurrent("show", () => {
     ]);
   });
 
+  test("says what a run was given and what it returned, whole with --json", async () => {
+    const [text, json, failed, unsettled] = await Promise.all([
+      runstream(["show", "greet-0"], { cwd }),
+      runstream(["show", "greet-0", "--json"], { cwd }),
+      runstream(["show", "hopeless-1", "--json"], { cwd }),
+      runstream(["show", WAITING, "--json"], { cwd }),
+    ]);
+    expect(text.stdout).toMatch(/\n {2}input +\{"name":"Ada 0"\}\n/);
+    expect(text.stdout).toMatch(/\n {2}output +\{"greeting":"Hello, Ada 0!","sentAt":"[^"]+"\}\n/);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      input: { name: "Ada 0" },
+      output: { greeting: "Hello, Ada 0!" },
+    });
+    expect(JSON.parse(failed.stdout)).toMatchObject({
+      input: {},
+      error: { message: "the card is blocked" },
+    });
+    const waiting = JSON.parse(unsettled.stdout) as object;
+    expect(waiting).toMatchObject({ input: { order: "17" } });
+    expect(Object.keys(waiting)).not.toContain("output");
+    expect(Object.keys(waiting)).not.toContain("error");
+  });
+
+  test("cuts a long value for people, says so, and gives all of it with --json", async () => {
+    const own = folder();
+    const value = { text: "x".repeat(500), list: [...Array(50).keys()] };
+    const module = write(own, "echo.mjs", "export default { run: async (input) => input };\n");
+    await runstream(["run", module, "--id", "long", "-i", "@-"], { cwd: own, input: JSON.stringify(value) });
+    const [text, json, history] = await Promise.all([
+      runstream(["show", "long"], { cwd: own }),
+      runstream(["show", "long", "--json"], { cwd: own }),
+      runstream(["history", "long"], { cwd: own }),
+    ]);
+    expect(text.stdout.split("\n").filter((row) => row.length > 120)).toEqual([]);
+    expect(text.stdout.match(/… 35 more lines: --json gives all\n/g)).toHaveLength(2);
+    expect(JSON.parse(json.stdout)).toMatchObject({ input: value, output: value });
+    expect(history.stdout).toMatch(/input \{"text":"x+…\n/);
+    expect(history.stderr).toBe("Long values are cut at …; --json gives all of them.\n");
+  });
+
   test("says why a run failed", async () => {
     const { stdout } = await runstream(["show", "hopeless-1"], { cwd });
     expect(stdout).toMatch(/status +failed: the card is blocked/);
@@ -164,6 +204,17 @@ describe.concurrent("history and replay", () => {
   test("history --from and --to print a part", async () => {
     const { stdout } = await runstream(["history", "greet-0", "--json", "--from", "2", "--to", "4"], { cwd });
     expect((lines(stdout) as { revision: number }[]).map(({ revision }) => revision)).toEqual([2, 3, 4]);
+  });
+
+  test.for([
+    [["--from", "99"], "There is no revision 99 to begin with. Run greet-0 has the revisions 0 to 7."],
+    [
+      ["--from", "5", "--to", "3", "--json"],
+      "Nothing lies between --from 5 and --to 3. Run greet-0 has the revisions 0 to 7.",
+    ],
+  ] as const)("history %j is refused with what there is", async ([range, said], { expect }) => {
+    const { code, stdout, stderr } = await runstream(["history", "greet-0", ...range], { cwd });
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: "", stderr: `error: ${said}\n` });
   });
 
   test("replay shows the run as it was after an event, and runs nothing", async () => {

@@ -3,7 +3,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RunEvent } from "../../src/events/catalogue.ts";
 import type { Position } from "../../src/events/event-log.ts";
-import { describeEvent, formatDuration, formatInstant } from "../../src/projections/event-line.ts";
+import {
+  cutsPayload,
+  describeEvent,
+  formatDuration,
+  formatInstant,
+} from "../../src/projections/event-line.ts";
 import type { HistoryEntry } from "../../src/projections/history.ts";
 import { runReport } from "../../src/projections/run-report.ts";
 import { timelineBuilder, timelineOf } from "../../src/projections/timeline.ts";
@@ -232,27 +237,38 @@ describe("describeEvent", () => {
       'Run of workflow "orders" created under key "k", input {"n":1}',
       "Run started",
       "Read the clock: 1150",
-      'Step "charge" claimed by "walk-1"',
-      'Step "charge" failed on attempt 1 of 3, trying again in 1 s: no luck',
-      'Step "charge" claimed by "walk-2"',
-      'Step "charge" succeeded on attempt 2 in 500 ms, result "ok"',
-      'Step "charge" claimed by "walk-3"',
-      'Step "mail" claimed by "walk-2"',
-      'Step "mail" given back by "walk-2" without running it',
-      'Step "mail" claimed by "walk-4"',
-      'Step "mail" failed for good on attempt 3 in 100 ms: refused',
+      'Step "charge#0" claimed by "walk-1"',
+      'Step "charge#0" failed on attempt 1 of 3, trying again in 1 s: no luck',
+      'Step "charge#0" claimed by "walk-2"',
+      'Step "charge#0" succeeded on attempt 2 in 500 ms, result "ok"',
+      'Step "charge#0" claimed by "walk-3"',
+      'Step "mail#0" claimed by "walk-2"',
+      'Step "mail#0" given back by "walk-2" without running it',
+      'Step "mail#0" claimed by "walk-4"',
+      'Step "mail#0" failed for good on attempt 3 in 100 ms: refused',
       'Sleep "cool" until 1970-01-01T00:00:09.000Z (correlation id "c")',
       'Waiting for a signal to "ok"',
       'Deadline of hook "ok" set to 1970-01-01T00:00:08.000Z',
       'Waiting for a signal to "free"',
-      'Step "slow" claimed by "walk-4"',
-      'Step "slow" claimed by "walk-5"',
+      'Step "slow#0" claimed by "walk-4"',
+      'Step "slow#0" claimed by "walk-5"',
       'Sleep "cool" cut short',
       'Hook "ok" answered with {"yes":true}',
       'Hook "free" closed unanswered',
-      'Step "slow" succeeded in 1.9 s, result nothing',
+      'Step "slow#0" succeeded in 1.9 s, result nothing',
       'Run completed, output "done"',
-      'Deadline of hook "ok" (no. 2) elapsed',
+      'Deadline of hook "ok#1" elapsed',
+    ]);
+  });
+
+  it("calls the holder of a claim by the beginning of its UUID", () => {
+    const lines = entries(
+      claimed("a#0", "ce64aa33-d577-421b-b13f-ee9cfe806a53", 1),
+      released("a#0", "ce64aa33-d577-421b-b13f-ee9cfe806a53", 2),
+    ).map(describeEvent);
+    expect(lines).toEqual([
+      'Step "a#0" claimed by ce64aa33',
+      'Step "a#0" given back by ce64aa33 without running it',
     ]);
   });
 
@@ -268,8 +284,12 @@ describe("describeEvent", () => {
       entries({ type: "RunCompleted", data: { output: { json: "x".repeat(5_000) }, at: 1 } })[0]!,
     );
     expect(long.length).toBeLessThan(120);
+    const output = (length: number) =>
+      entries({ type: "RunCompleted", data: { output: { json: "x".repeat(length) }, at: 1 } })[0]!;
+    expect([78, 79].map((length) => cutsPayload(output(length)))).toEqual([false, true]);
+    expect(describeEvent(output(78))).not.toContain("…");
     expect(describeEvent(entries(claimed("a#b!c#4", "h\u0007", 1))[0]!)).toBe(
-      'Step "a#b!c" (no. 5) claimed by "h\\u0007"',
+      'Step "a#b!c#4" claimed by "h\\u0007"',
     );
   });
 });

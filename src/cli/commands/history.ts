@@ -1,10 +1,14 @@
 /** `runstream history`: every event of a run. */
 import type { Command } from "commander";
+import type { EventLog } from "../../events/event-log.ts";
+import { runStream } from "../../events/stream-names.ts";
+import { cutsPayload } from "../../projections/event-line.ts";
 import { type GlobalOptions, wholeNumber } from "../command-options.ts";
 import { eventJson } from "../event-json.ts";
 import { eventText } from "../event-text.ts";
 import { resolveRun, withLog } from "../store-file.ts";
-import { out, print, printJson } from "../terminal.ts";
+import { err, out, print, printJson, tell } from "../terminal.ts";
+import { usageError } from "../usage-error.ts";
 
 interface HistoryOptions extends GlobalOptions {
   readonly from: number;
@@ -39,12 +43,25 @@ const history = async (typed: string, { db, json, from, to }: HistoryOptions): P
   const { readHistory } = await import("../../projections/history.ts");
   await withLog(db, async (log) => {
     const runId = await resolveRun(log, typed);
+    await checkRange(log, runId, from, to);
+    let cut = false;
     for await (const entry of readHistory(log, runId, { from, ...(to !== undefined && { upTo: to }) })) {
       if (json) await printJson(eventJson(runId, entry));
       else {
+        cut ||= cutsPayload(entry);
         const at = new Date(entry.recordedAt).toISOString().replace("T", " ").slice(0, 23);
         await print(`${out.dim(`${String(entry.revision).padStart(5)}  ${at}`)}  ${eventText(entry, out)}`);
       }
     }
+    if (cut) tell(err.dim("Long values are cut at …; --json gives all of them."));
   });
+};
+
+/** Nothing to print is said, and what there is. */
+const checkRange = async (log: EventLog, runId: string, from: number, to = from): Promise<void> => {
+  for await (const { revision } of log.read(runStream(runId), { direction: "backwards", max: 1 })) {
+    const there = `Run ${runId} has the revisions 0 to ${revision}.`;
+    if (from > revision) throw usageError(`There is no revision ${from} to begin with. ${there}`);
+    if (from > to) throw usageError(`Nothing lies between --from ${from} and --to ${to}. ${there}`);
+  }
 };

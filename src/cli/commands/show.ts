@@ -1,9 +1,13 @@
-/** `runstream show`: what a run did, what it is waiting for, and which of its bodies ran more than once. */
+/** `runstream show`: what a run was given, did and returned, what it is waiting for, and which of its bodies ran more than once. */
 import type { Command } from "commander";
-import { formatDuration, formatInstant } from "../../projections/event-line.ts";
+import type { RunCompleted, RunCreated } from "../../events/catalogue.ts";
+import type { Payload } from "../../events/payload.ts";
+import { formatDuration, formatInstant, waitName } from "../../projections/event-line.ts";
 import type { RunReport } from "../../projections/run-report.ts";
-import type { TimelineRow } from "../../projections/timeline.ts";
+import type { Timeline, TimelineRow } from "../../projections/timeline.ts";
+import { commandHint } from "../command-hint.ts";
 import type { GlobalOptions } from "../command-options.ts";
+import { payloadLines } from "../payload-text.ts";
 import { resolveRun, withLog } from "../store-file.ts";
 import { type Cell, harmless, out, print, printJson, statusText, table } from "../terminal.ts";
 import { waitText } from "../wait-text.ts";
@@ -11,10 +15,10 @@ import { waitText } from "../wait-text.ts";
 export const registerShow = (program: Command): void => {
   program
     .command("show")
-    .summary("what a run did and what it is waiting for")
+    .summary("what a run did, returned, and is waiting for")
     .description(
-      "Shows what a run did, what it is waiting for and until when, how long it took to its first step, and which step bodies\n" +
-        "were begun more than once (because a worker died in them).",
+      "Shows what a run was given and what it returned, what it did, what it is waiting for and until when, how long " +
+        "it took to its first step, and which step bodies were begun more than once (because a worker died in them).",
     )
     .argument("<run>", "the run's id, or the beginning of it")
     .addHelpText("after", EXAMPLES)
@@ -24,7 +28,9 @@ export const registerShow = (program: Command): void => {
 };
 
 const EXAMPLES = `
-With --json one object is printed: the report, and a row for each step, sleep and hook. Instants are epoch milliseconds.
+With --json one object is printed: the report, the input, the output or error as
+a whole, and a row for each step, sleep and hook. Instants are epoch
+milliseconds.
 
 Examples:
   $ runstream show wrun_1a2b3c
@@ -33,34 +39,55 @@ Examples:
 /** More rows than that are cut from the middle: history has them all. */
 const MOST_ROWS = 60;
 
+interface Shown {
+  readonly runId: string;
+  readonly db: string;
+  readonly created: RunCreated["data"] | undefined;
+  /** Absent where the run has not completed. */
+  readonly completed: RunCompleted["data"] | undefined;
+  readonly report: RunReport;
+  readonly timeline: Timeline;
+}
+
 const show = async (typed: string, { db, json }: GlobalOptions): Promise<void> => {
   const { timelineBuilder } = await import("../../projections/timeline.ts");
   const { reportOf } = await import("../../projections/run-report.ts");
   const { readHistory } = await import("../../projections/history.ts");
   const { timeline, add } = timelineBuilder();
-  const { runId, key } = await withLog(db, async (log) => {
+  let created: Shown["created"];
+  let completed: Shown["completed"];
+  const runId = await withLog(db, async (log) => {
     const id = await resolveRun(log, typed);
-    let ownKey: string | undefined;
     for await (const entry of readHistory(log, id)) {
-      if (entry.event.type === "RunCreated") ownKey ??= entry.event.data.key;
+      const { event } = entry;
+      if (event.type === "RunCreated") created ??= event.data;
       add(entry);
+      if (event.type === "RunCompleted" && timeline.status === "completed") completed ??= event.data;
     }
-    return { runId: id, key: ownKey };
+    return id;
   });
-  const report = reportOf(timeline);
-  if (json) {
-    const { rows, revision } = timeline;
-    return printJson({ runId, ...(key !== undefined && { key }), revision, ...report, rows });
-  }
-  await print(asText(runId, key, report, timeline.rows));
+  const shown: Shown = { runId, db, created, completed, report: reportOf(timeline), timeline };
+  return json ? printJson(asJson(shown)) : print(asText(shown));
 };
 
-const asText = (
-  runId: string,
-  key: string | undefined,
-  report: RunReport,
-  rows: readonly TimelineRow[],
-): string => {
+const asJson = ({ runId, created, completed, report, timeline }: Shown): Record<string, unknown> => {
+  const payloads = { input: created?.input, output: completed?.output };
+  const types = Object.entries(payloads).filter(([, payload]) => payload?.types !== undefined);
+  return {
+    runId,
+    key: created?.key,
+    revision: timeline.revision,
+    ...report,
+    input: payloads.input?.json,
+    output: payloads.output?.json,
+    ...(report.status === "failed" && { error: { message: report.reason } }),
+    ...(types.length > 0 && { types: Object.fromEntries(types.map(([name, it]) => [name, it?.types])) }),
+    rows: timeline.rows,
+  };
+};
+
+const asText = (shown: Shown): string => {
+  const { runId, created, completed, report, timeline } = shown;
   const { steps, waitingFor, begunAgain } = report;
   const facts: [string, string][] = [
     ["workflow", harmless(report.workflow)],
@@ -69,7 +96,9 @@ const asText = (
       statusText(report.status) + (report.reason === undefined ? "" : `: ${harmless(report.reason)}`),
     ],
   ];
-  if (key !== undefined) facts.push(["key", harmless(key)]);
+  if (created?.key !== undefined) facts.push(["key", harmless(created.key)]);
+  facts.push(["input", payloadFact(created?.input)]);
+  if (completed !== undefined) facts.push(["output", payloadFact(completed.output)]);
   if (report.createdAt !== undefined) facts.push(["created", formatInstant(report.createdAt)]);
   if (report.endedAt !== undefined)
     facts.push(["over", `${formatInstant(report.endedAt)}, after ${formatDuration(report.durationMs ?? 0)}`]);
@@ -92,50 +121,69 @@ const asText = (
     parts.push(
       `Begun more than once\n${begunAgain.map(({ key: step, begun }) => `  ${harmless(step)}, ${begun} times`).join("\n")}`,
     );
-  if (rows.length > 0) parts.push(`What it did\n${rowTable(rows, report.createdAt ?? 0)}`);
+  if (timeline.rows.length > 0) parts.push(`What it did\n${rowTable(shown)}`);
   return parts.join("\n\n");
 };
 
-const rowTable = (rows: readonly TimelineRow[], createdAt: number): string => {
+/** As the value of a fact: its further lines stand below the first. */
+const payloadFact = (payload: Payload | undefined): string =>
+  payloadLines(payload).join(`\n${" ".repeat(14)}`);
+
+const rowTable = ({ runId, db, report, timeline: { rows } }: Shown): string => {
+  const createdAt = report.createdAt ?? 0;
   const half = MOST_ROWS / 2;
   const cut = rows.length - MOST_ROWS;
   const shown = cut > 0 ? [...rows.slice(0, half), ...rows.slice(-half)] : rows;
   const lines = shown.map((row): (string | Cell)[] => {
-    const { at, what, took, state } = cellsOf(row);
+    const { at, what, took, state } = cellsOf(row, report);
     const since = at === undefined ? "" : formatDuration(Math.max(0, at - createdAt));
     return [`  ${since}`, harmless(what), took === undefined ? "" : formatDuration(took), state];
   });
-  if (cut > 0) lines.splice(half, 0, ["  …", `${cut} more: see runstream history`, "", ""]);
+  if (cut > 0) lines.splice(half, 0, ["  …", `${cut} more: ${commandHint(["history", runId], db)}`, "", ""]);
   return table([["  AFTER", "WHAT", "TOOK", "RESULT"], ...lines]);
 };
 
-const cellsOf = (row: TimelineRow): { at?: number; what: string; took?: number; state: Cell } => {
+interface Cells {
+  readonly at?: number;
+  readonly what: string;
+  readonly took?: number;
+  readonly state: Cell;
+}
+
+const cellsOf = (row: TimelineRow, { createdAt = 0, endedAt }: RunReport): Cells => {
+  const unless = (pending: string, status: string): string =>
+    status === pending && endedAt !== undefined ? `${status} when the run ended` : status;
   switch (row.kind) {
     case "step": {
-      const at = row.startedAt ?? row.claims[0]?.at;
+      // From the first body on: what a crash cost is part of how long the run took.
+      const first = (row.claims.find(({ releasedAt }) => releasedAt === undefined) ?? row.claims[0])?.at;
+      const at = first ?? row.startedAt;
       const color = row.status === "ok" ? out.green : row.status === "failed" ? out.red : out.cyan;
-      const again = row.begun > 1 ? `, begun ${row.begun} times` : "";
+      const last = row.startedAt ?? row.claims.findLast(({ releasedAt }) => releasedAt === undefined)?.at;
+      const when =
+        last === undefined ? "" : `, the last time after ${formatDuration(Math.max(0, last - createdAt))}`;
+      const again = row.begun > 1 ? `, begun ${row.begun} times${when}` : "";
       const why = row.error === undefined ? "" : `: ${harmless(row.error)}`;
       return {
         ...(at !== undefined && { at }),
         what: `step ${row.key}`,
         ...(row.durationMs !== undefined && { took: row.durationMs }),
-        state: { text: `${row.status}${again}${why}`, color },
+        state: { text: `${unless("running", row.status)}${again}${why}`, color },
       };
     }
     case "sleep":
       return {
         at: row.scheduledAt,
-        what: `sleep ${row.key}`,
+        what: `sleep ${waitName(row.key)}`,
         ...(row.endedAt !== undefined && { took: row.endedAt - row.scheduledAt }),
-        state: { text: row.status, color: out.blue },
+        state: { text: unless("waiting", row.status), color: out.blue },
       };
     case "hook":
       return {
         at: row.openedAt,
         what: `wait for ${row.token}`,
         ...(row.waitedMs !== undefined && { took: row.waitedMs }),
-        state: { text: row.status, color: out.magenta },
+        state: { text: unless("open", row.status), color: out.magenta },
       };
     case "now":
     case "random":
