@@ -1,7 +1,8 @@
 /** A run's folded state, as JSON for programs and as text for people. Payloads are the plain JSON that is stored. */
 import type { Payload } from "../events/payload.ts";
-import { formatInstant } from "../projections/event-line.ts";
-import type { RunState } from "../projections/run-state.ts";
+import { formatInstant, waitName } from "../projections/event-line.ts";
+import { deadlineKey } from "../projections/hook-keys.ts";
+import { type HookState, isTerminal, type RunState } from "../projections/run-state.ts";
 import { harmless, out, statusText } from "./terminal.ts";
 
 const plain = (payload: Payload | undefined): unknown => payload?.json;
@@ -53,21 +54,34 @@ export const stateText = (runId: string, state: RunState): string => {
     "Steps under way",
     underWay(state).map(([key, charges]) => `${harmless(key)}, claimed ${formatInstant(charges[0]!.at)}`),
   );
-  section(
-    "Sleeps and deadlines",
-    [...state.sleeps.entries()].map(
-      ([key, { wakeAt, over }]) => `${harmless(key)} until ${formatInstant(wakeAt)}, ${over ?? "waiting"}`,
-    ),
-  );
+  section("Sleeps and deadlines", sleepLines(state));
   section(
     "Hooks",
     [...state.hooks.values()].map(({ token, status, payload }) => {
       const answer = payload === undefined ? "" : ` with ${preview(payload)}`;
-      return `${harmless(token)} ${status}${answer}`;
+      const left = status === "open" && isTerminal(state.status) ? " when the run ended" : "";
+      return `${harmless(token)} ${status}${left}${answer}`;
     }),
   );
   return lines.join("\n");
 };
+
+const sleepLines = (state: RunState): string[] => {
+  const hooks = new Map([...state.hooks.entries()].map(([key, hook]) => [deadlineKey(key), hook.status]));
+  return [...state.sleeps.entries()].map(([key, { wakeAt, kind, over }]) => {
+    const hook = kind === "hookTimeout" ? hooks.get(key) : undefined;
+    const title = kind === "hookTimeout" ? "deadline of hook" : "sleep";
+    return `${title} ${harmless(waitName(key))} until ${formatInstant(wakeAt)}, ${over ?? pending(state, hook)}`;
+  });
+};
+
+/** A deadline that never elapsed is outstanding only as long as its hook is open and the run goes on. */
+const pending = ({ status }: RunState, hook: HookStatus | undefined): string => {
+  if (hook !== undefined && hook !== "open") return `no longer needed: the hook is ${hook}`;
+  return isTerminal(status) ? "left when the run ended" : "waiting";
+};
+
+type HookStatus = HookState["status"];
 
 const PREVIEW = 100;
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openRunstream } from "../../src/index.ts";
+import { formatDuration, openRunstream } from "../../src/index.ts";
 import { EXAMPLES, folder, LIBRARY, launch, lines, runstream, write } from "./command-line.ts";
 
 const GREET = join(EXAMPLES, "greet.ts");
@@ -74,6 +74,32 @@ describe.concurrent("run", () => {
     expect(JSON.parse(retried.stdout)).toEqual({ attempts: 3 });
   });
 
+  test("says how its wait is ended, in words that can be copied to a shell", async ({ expect }) => {
+    const cwd = folder();
+    const module = write(
+      cwd,
+      "waits.ts",
+      `import { workflow } from ${JSON.stringify(LIBRARY)};
+       export const naps = workflow({ async run(_, ctx) { await ctx.sleep("cool off", 86_400_000); } });
+       export const asks = workflow({ async run(_, ctx) { await ctx.waitFor("Ada's $word"); } });`,
+    );
+    const hints = [
+      [["naps", "--id", "dozy"], "it sleeps; cut that short with: runstream wake dozy\n"],
+      [["naps", "--db", "my store.db", "--id", "r"], "runstream wake r --db 'my store.db'\n"],
+      [["asks"], "it waits; answer it with: runstream signal 'Ada'\\''s $word'\n"],
+    ] as const;
+    for (const [args, hint] of hints) {
+      const running = launch(["run", module, ...args], { cwd });
+      await running.says(hint);
+      running.child.kill("SIGKILL");
+      await running.ended;
+    }
+    const shown = await runstream(["show", "dozy"], { cwd });
+    expect(shown.stdout).toMatch(/Waiting for\n {2}the end of sleep "cool off" until /);
+    expect(shown.stdout).toMatch(/ {2}sleep cool off +waiting\n/);
+    expect(shown.stdout).not.toContain("sleep!");
+  });
+
   test("refuses an id that a run has already, with 1", async ({ expect }) => {
     const cwd = folder();
     await runstream(["start", GREET, "--id", "once"], { cwd });
@@ -108,7 +134,7 @@ describe.concurrent("run", () => {
     const cwd = folder();
     const module = write(cwd, "slow.ts", SLOW);
     const running = launch(["run", module, "--input", '{"ms":3000}', "--id", "long"], { cwd });
-    await running.says('Step "slow" claimed');
+    await running.says('Step "slow#0" claimed');
     running.child.kill("SIGINT");
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
@@ -135,7 +161,7 @@ describe.concurrent("worker", () => {
     expect(started).toEqual({
       code: 0,
       stdout: "order-9\n",
-      stderr: `A worker walks it: runstream worker ${APPROVAL} --db ./runstream.db\n`,
+      stderr: `A worker walks it: runstream worker ${APPROVAL}\n`,
     });
     const worker = launch(["worker", APPROVAL], { cwd });
     await worker.says("walking order-9 (approval)");
@@ -157,6 +183,12 @@ describe.concurrent("worker", () => {
       status: "completed",
       output: { outcome: "approved by Ada", tracking: "track-9" },
     });
+    const state = (await runstream(["replay", "order-9", "--at", "99"], { cwd })).stdout;
+    expect(state).toMatch(
+      /deadline of hook approval\/9 until \S+Z, no longer needed: the hook is delivered\n/,
+    );
+    expect(state).toMatch(/sleep let it arrive until \S+Z, elapsed\n/);
+    expect(state).not.toContain("waiting");
     await store.stop();
     await worker.says("completed order-9");
     worker.child.kill("SIGTERM");
@@ -220,7 +252,19 @@ describe.concurrent("worker", () => {
       status: "completed",
       steps: { ok: 2, failed: 0, running: 0 },
       begunAgain: [{ key: "slow#0", begun: 2 }],
+      input: { ms: 700 },
+      output: { waited: 700 },
     });
+    const facts = await events(cwd, "slow-run");
+    const created = facts[0]?.data.createdAt as number;
+    const [firstClaim, secondClaim] = facts
+      .filter(({ type, data }) => type === "AttemptClaimed" && data.key === "slow#0")
+      .map(({ data }) => formatDuration((data.at as number) - created));
+    const text = (await runstream(["show", "slow-run"], { cwd })).stdout;
+    const row = text.split("\n").find((line) => line.includes("step slow#0"));
+    expect(row?.trim().startsWith(`${firstClaim} `)).toBe(true);
+    expect(row).toContain("ok, begun 2 times, the last time after ");
+    expect(secondClaim).not.toBe(firstClaim);
   });
 });
 

@@ -4,12 +4,13 @@ import { formatDuration } from "../../projections/event-line.ts";
 import type { HistoryEntry } from "../../projections/history.ts";
 import { reportOf } from "../../projections/run-report.ts";
 import type { Timeline } from "../../projections/timeline.ts";
+import { commandHint } from "../command-hint.ts";
 import { type SetExit, type StartedRunOptions, startedRun } from "../command-options.ts";
 import { eventJson } from "../event-json.ts";
 import { eventText } from "../event-text.ts";
 import { jsonObjectArgument } from "../json-argument.ts";
 import { chooseWorkflow, loadWorkflows } from "../module-workflows.ts";
-import { err, harmless, print, printJson, tell } from "../terminal.ts";
+import { err, print, printJson, tell } from "../terminal.ts";
 import { EXIT } from "../usage-error.ts";
 import { waitText } from "../wait-text.ts";
 
@@ -71,13 +72,15 @@ const run = async (module: string, named: string | undefined, options: RunOption
       ...(tenant !== undefined && { tenant }),
     });
     if (!options.json && !options.detachWhenParked)
-      followed.parked.then(() => tell(err.dim(`${" ".repeat(11)}${waitingHint(followed.timeline)}`)));
+      followed.parked.then(() =>
+        tell(err.dim(`${" ".repeat(11)}${waitingHint(runId, followed.timeline, options.db)}`)),
+      );
     const ended = await Promise.race([
       followed.over.then(() => "over" as const),
       interrupts.first,
       ...(options.detachWhenParked ? [followed.parked.then(() => "parked" as const)] : []),
     ]);
-    const goesOn = `It goes on when a worker runs: ${err.cyan(`runstream worker ${module} --db ${options.db}`)}`;
+    const goesOn = `It goes on when a worker runs: ${err.cyan(commandHint(["worker", module], options.db))}`;
     if (ended === "parked") {
       const { waitingFor } = reportOf(followed.timeline);
       if (options.json) await printJson({ runId, workflow, status: "running", waitingFor });
@@ -103,11 +106,11 @@ const run = async (module: string, named: string | undefined, options: RunOption
 };
 
 /** Said once, when the run has begun to wait. */
-const waitingHint = (timeline: Timeline): string => {
+const waitingHint = (runId: string, timeline: Timeline, db: string): string => {
   const [first] = reportOf(timeline).waitingFor;
   return first?.kind === "hook"
-    ? `… it waits; answer it with: runstream signal ${harmless(JSON.stringify(first.token))}`
-    : "… it sleeps; cut that short with: runstream wake";
+    ? `… it waits; answer it with: ${commandHint(["signal", first.token], db)}`
+    : `… it sleeps; cut that short with: ${commandHint(["wake", runId], db)}`;
 };
 
 /** Somebody pressed Ctrl-C: a step that takes longer is begun again by a worker. */

@@ -1,5 +1,6 @@
 /** `runstream start`: records a run for a worker to walk. */
 import type { Command } from "commander";
+import { commandHint } from "../command-hint.ts";
 import { type StartedRunOptions, startedRun } from "../command-options.ts";
 import { jsonObjectArgument } from "../json-argument.ts";
 import { chooseWorkflow, loadWorkflows } from "../module-workflows.ts";
@@ -41,7 +42,7 @@ const start = async (
       ...(tenant !== undefined && { tenant }),
     });
     await (options.json ? printJson({ runId, workflow }) : print(runId));
-    if (!options.json) tell(`A worker walks it: runstream worker ${module} --db ${options.db}`);
+    if (!options.json) tell(`A worker walks it: ${commandHint(["worker", module], options.db)}`);
   } finally {
     await runstream.stop();
   }

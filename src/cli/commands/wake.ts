@@ -1,5 +1,6 @@
 /** `runstream wake`: cuts waits short. */
 import type { Command } from "commander";
+import { commandHint } from "../command-hint.ts";
 import { collect, type GlobalOptions } from "../command-options.ts";
 import { existingStore, resolveRun } from "../store-file.ts";
 import { printJson, tell } from "../terminal.ts";
@@ -39,7 +40,9 @@ const wake = async (typed: string, { db, json, id }: WakeOptions): Promise<void>
     if (json) await printJson({ runId, woken });
     if (woken === 0) {
       const which = id === undefined ? "no sleep to cut short" : `no wait with the id ${id.join(" or ")}`;
-      throw new CliError(`Run ${runId} has ${which}. "runstream show ${runId}" says what it waits for.`);
+      throw new CliError(
+        `Run ${runId} has ${which}. "${commandHint(["show", runId], db)}" says what it waits for.`,
+      );
     }
     if (!json) tell(`Woken: ${woken} ${woken === 1 ? "wait" : "waits"} of run ${runId}.`);
   } finally {
