@@ -72,11 +72,19 @@ const COMMANDS: readonly ((program: Command, setExit: SetExit) => void)[] = [
 ];
 
 const ABOUT = `
-A <run> is the id of a run or the beginning of it, as long as no other run begins so.
-A <module> is a .ts or .js file; its workflows are the exports that workflow() made.
+A <run> is the id of a run or the beginning of it, as long as no other run
+begins so. A <module> is a .ts or .js file; its workflows are the exports that
+workflow() made.
 
-Exit codes: 0 done (a run: completed), 1 not done (a run: failed), 2 wrong usage, 3 the run was cancelled,
-4 the run is parked (--detach-when-parked), 130 interrupted by Ctrl-C.
+Exit codes:
+  0    done; of a run: completed
+  1    not done; of a run: failed
+  2    wrong usage
+  3    the run was cancelled
+  4    the run is parked (--detach-when-parked)
+  130  interrupted by Ctrl-C
+  143  ended by SIGTERM
+
 RUNSTREAM_DEBUG=1 shows stack traces.
 
 Examples:

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { EXIT } from "../../src/cli/usage-error.ts";
 import { folder, runstream } from "./command-line.ts";
 
 const COMMANDS: readonly (readonly [string, readonly string[]])[] = [
@@ -27,6 +28,36 @@ describe.concurrent("--help", () => {
         expect(stdout).toContain(word);
     },
   );
+
+  test.for([[], ...COMMANDS.map(([command]) => [command])])(
+    "of %j is wrapped to 80 columns, and no line of prose is broken before its width",
+    async (command, { expect }) => {
+      const { stdout } = await runstream([...command, "--help"], { cwd });
+      const rows = stdout.split("\n");
+      expect(rows.filter((row) => row.length > 80)).toEqual([]);
+      const prose = stdout
+        .split(/\n(?:Arguments|Options):\n/)[0]!
+        .split("\n")
+        .slice(2);
+      const early = prose.filter((row, at) => {
+        const next = prose[at + 1]?.split(" ")[0] ?? "";
+        return row !== "" && next !== "" && row.length + 1 + next.length < 80;
+      });
+      expect(early).toEqual([]);
+    },
+  );
+
+  test("of the program lists every exit code, and that of replay shows --at as required", async ({
+    expect,
+  }) => {
+    const [program, replay] = await Promise.all([
+      runstream(["--help"], { cwd }),
+      runstream(["replay", "--help"], { cwd }),
+    ]);
+    for (const code of Object.values(EXIT))
+      expect(program.stdout).toMatch(new RegExp(`^ {2}${code} {2,}`, "m"));
+    expect(replay.stdout).toContain("Usage: runstream replay [options] <run> --at <revision>\n");
+  });
 
   test("of the program names every command", async ({ expect }) => {
     const { code, stdout } = await runstream(["--help"], { cwd });

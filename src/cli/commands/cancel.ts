@@ -14,7 +14,7 @@ export const registerCancel = (program: Command): void => {
     .command("cancel")
     .summary("end a run")
     .description(
-      "Ends a run for good. A step that is under way in another process may still end, but its result is not recorded. Exit code 1\n" +
+      "Ends a run for good. A step that is under way in another process may still end, but its result is not recorded. Exit code 1 " +
         "where the run was over already.",
     )
     .argument("<run>", "the run's id, or the beginning of it")

@@ -13,8 +13,8 @@ export const registerDoctor = (program: Command, setExit: SetExit): void => {
     .command("doctor")
     .summary("is the store healthy?")
     .description(
-      "Examines the store: that the file is whole, that every run can be read by this version, how far the run index and the\n" +
-        "workers lag behind, and whether deliveries were set aside. Exit code 1 where something needs attention. It reads the\n" +
+      "Examines the store: that the file is whole, that every run can be read by this version, how far the run index and the " +
+        "workers lag behind, and whether deliveries were set aside. Exit code 1 where something needs attention. It reads the " +
         "whole file: expect a second per million events.",
     )
     .addHelpText("after", EXAMPLES)

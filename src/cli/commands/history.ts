@@ -32,12 +32,14 @@ export const registerHistory = (program: Command): void => {
 };
 
 const EXAMPLES = `
-With --json every event is one line: {"runId","revision","position","id","recordedAt","type","data"}. Payloads are the plain JSON
-that is stored; what JSON cannot say about them (a Date, a Map, …) stands beside them in "types".
+Long values are cut at …; --json gives all. With it every event is one line:
+  {"runId","revision","position","id","recordedAt","type","data"}
+Payloads are the plain JSON that is stored; what JSON cannot say about them (a
+Date, a Map, …) stands beside them in "types".
 
 Examples:
   $ runstream history 1a2b3c
-  $ runstream history 1a2b3c --json | jq 'select(.type == "StepSettled") | .data.output'`;
+  $ runstream history 1a2b3c --json | jq 'select(.type == "StepSettled").data'`;
 
 const history = async (typed: string, { db, json, from, to }: HistoryOptions): Promise<void> => {
   const { readHistory } = await import("../../projections/history.ts");

@@ -37,7 +37,8 @@ export const registerLs = (program: Command): void => {
 };
 
 const EXAMPLES = `
-With --json one object is printed: {"runs":[…],"cursor":"…"}; there is no cursor on the last page.
+With --json one object is printed: {"runs":[…],"cursor":"…"}; there is no cursor
+on the last page.
 
 Examples:
   $ runstream ls

@@ -14,9 +14,10 @@ export const registerReplay = (program: Command): void => {
     .command("replay")
     .summary("a run as it was at a revision")
     .description(
-      "Shows a run as it was right after the event at a revision: its status, what had settled, what was under way and what it\n" +
+      "Shows a run as it was right after the event at a revision: its status, what had settled, what was under way and what it " +
         "waited for. It folds the events up to there, and runs nothing.",
     )
+    .usage("[options] <run> --at <revision>")
     .argument("<run>", "the run's id, or the beginning of it")
     .requiredOption("--at <revision>", "the revision, from 0; history prints them", wholeNumber(0))
     .addHelpText("after", EXAMPLES)

@@ -22,7 +22,7 @@ export const registerRun = (program: Command, setExit: SetExit): void => {
   startedRun(program.command("run"))
     .summary("start a run and drive it here until it is over")
     .description(
-      "Starts a run and drives it in this process until it is over. Every event is shown as it happens, on standard\n" +
+      "Starts a run and drives it in this process until it is over. Every event is shown as it happens, on standard " +
         "error; the run's output is printed on standard output. The store is made if there is none.\n\n" +
         "While it drives its run this process is a worker like any other: it takes its share of the store's runs.",
     )
@@ -34,7 +34,8 @@ export const registerRun = (program: Command, setExit: SetExit): void => {
 };
 
 const EXAMPLES = `
-Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 cancelled, 4 parked, 130 interrupted (the run goes on when a worker runs).
+Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 cancelled, 4 parked, 130
+interrupted by Ctrl-C and 143 by SIGTERM (the run goes on when a worker runs).
 
 Examples:
   $ runstream run greet.ts --input '{"name":"Ada"}'

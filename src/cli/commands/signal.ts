@@ -15,7 +15,7 @@ export const registerSignal = (program: Command): void => {
     .command("signal")
     .summary("answer what a run waits for")
     .description(
-      "Answers the wait on a token with a payload. Accepted means recorded: the run goes on when a worker runs. Exit code 1 where\n" +
+      "Answers the wait on a token with a payload. Accepted means recorded: the run goes on when a worker runs. Exit code 1 where " +
         "nobody waits for the token.",
     )
     .argument("<token>", "what the run gave to ctx.waitFor; show prints it")

@@ -10,7 +10,7 @@ export const registerStart = (program: Command): void => {
   startedRun(program.command("start"))
     .summary("record a run for a worker to walk")
     .description(
-      "Records a run and prints its id; a worker walks it. The module is needed to check the input against the workflow's\n" +
+      "Records a run and prints its id; a worker walks it. The module is needed to check the input against the workflow's " +
         "schema: nothing of it runs here. The store is made if there is none.",
     )
     .addHelpText("after", EXAMPLES)

@@ -15,7 +15,7 @@ export const registerWake = (program: Command): void => {
     .command("wake")
     .summary("cut a run's sleeps short")
     .description(
-      "Cuts waits of a run short: every sleep, or the waits that declared one of the given correlation ids. Exit code 1 where\n" +
+      "Cuts waits of a run short: every sleep, or the waits that declared one of the given correlation ids. Exit code 1 where " +
         "nothing was waiting.",
     )
     .argument("<run>", "the run's id, or the beginning of it")

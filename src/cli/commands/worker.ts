@@ -18,7 +18,7 @@ export const registerWorker = (program: Command, setExit: SetExit): void => {
     .command("worker")
     .summary("walk the store's runs until Ctrl-C")
     .description(
-      "Works until SIGINT (Ctrl-C) or SIGTERM: walks the runs that have something to do and wakes those whose time has come.\n" +
+      "Works until SIGINT (Ctrl-C) or SIGTERM: walks the runs that have something to do and wakes those whose time has come. " +
         "Then it drains: steps under way may end, and what is left goes to other workers. A second signal ends it at once.\n\n" +
         "Several workers may share a store. All of them must be given the same workflows.",
     )
@@ -38,7 +38,8 @@ export const registerWorker = (program: Command, setExit: SetExit): void => {
 };
 
 const EXAMPLES = `
-With --json every line on standard output is {"at","what",…}; what: working, walking, over, warning, stopping, stopped.
+With --json every line on standard output is {"at","what",…}; what: working,
+walking, over, warning, stopping, stopped.
 
 Examples:
   $ runstream worker orders.ts
