@@ -64,12 +64,13 @@ const killOnce = async (
     const { kill, next } = await killInTheMiddle(scene, worker, step);
     kills.push(kill);
     worker = next;
-    const keys = [...new Set(kill.caught.map((place) => place.slice(place.indexOf(" ") + 1)))].join(", ");
+    const keys = [...new Set(kill.caught.map((place) => place.slice(place.indexOf(" ") + 1)))];
     const caught =
       kill.caught.length === 0
         ? "no step was under way just then, so once more"
-        : `${kill.caught.length} ${kill.caught.length === 1 ? "body was" : "bodies were"} cut off (${keys})`;
+        : `${kill.caught.length} ${kill.caught.length === 1 ? "body was" : "bodies were"} cut off`;
     say(`${pc.red("SIGKILL")} to worker ${kill.killedPid}: ${caught}.`);
+    for (const key of keys) say(`  cut off: ${key}`);
     say(
       `  Worker ${kill.nextPid} took over ${pc.green(`${kill.takeoverMs} ms`)} after the kill; ${kill.bootMs} ms of that it was starting.`,
     );
@@ -79,16 +80,12 @@ const killOnce = async (
 };
 
 const tell = async (runstream: Runstream, watch: LogWatch): Promise<void> => {
-  say(
-    pc.bold("A document digest whose worker is killed again and again, and which files every result once."),
-  );
-  say(
-    `Every document is really read, ${MOST_DOCUMENTS} a shelf at most. Each step is slowed down by ${SLOWNESS_MS.join(" to ")} ms, so that the kills hit.`,
-  );
+  say(pc.bold("A document digest whose worker is killed again and again, and which files each result once."));
+  say(`Every document is really read, ${MOST_DOCUMENTS} a shelf at most.`);
+  say(`Each step is slowed down by ${SLOWNESS_MS.join(" to ")} ms, so that the kills hit.`);
   const runs = await startRuns(runstream);
-  say(
-    `Recorded ${runs.size} runs (${shelves.join(", ")}) in ${relative(process.cwd(), STORE)}. Nobody works on them yet.`,
-  );
+  say(`Recorded ${runs.size} runs (${shelves.join(", ")}) in ${relative(process.cwd(), STORE)}.`);
+  say("Nobody works on them yet.");
   let worker = await startWorker(STORE);
   say(`Worker ${worker.pid} started, in ${worker.bootMs} ms.`);
 
