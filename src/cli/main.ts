@@ -25,9 +25,20 @@ process.emit = function (this: NodeJS.Process, name: string, ...args: unknown[])
   return Reflect.apply(emit, this, [name, ...args]);
 } as typeof process.emit;
 
-// Whoever reads our output may have had enough of it (`| head`): that is no failure of ours.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === "EPIPE" ? 0 : 1);
+// Whoever reads our output may have had enough of it (`| head`): that is no failure of ours, and no end of a run.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") process.exit(1);
+  });
+}
+
+// A workflow's branch that failed before anybody awaited it must not end the worker, and with it every other run.
+process.on("unhandledRejection", (reason) => {
+  const text =
+    reason instanceof Error ? (process.env.RUNSTREAM_DEBUG ? reason.stack : reason.message) : reason;
+  process.stderr.write(
+    `warning: a promise failed and nobody awaited it (see "Rules for a body" in the docs): ${text}\n`,
+  );
 });
 
 const { runCli } = await import("./program.ts");

@@ -163,6 +163,11 @@ export const journalBoundMessage = (facts: { runId: string; workflow: string; en
   `have is ${JOURNAL_MAX_ENTRIES}: the body was not run. Every delivery replays them all. Split the work into smaller runs, for ` +
   `instance by starting a run per batch.`;
 
+/** A body that asks for more than a run may settle. */
+export const journalFullMessage = (facts: { runId: string; key: string }): string =>
+  `Run ${facts.runId} asked for ${facts.key} with ${JOURNAL_MAX_ENTRIES} steps and reads before it, and that is the most a run may have. ` +
+  `Every delivery replays them all. Split the work into smaller runs, for instance by starting a run per batch.`;
+
 /** A step's result, or the run's, that is larger than the store takes. */
 export const tooLargeMessage = (runId: string, error: StoreError): string =>
   `Run ${runId} made something larger than the store takes: ${error.message} Keep large values elsewhere, for instance in a file or an ` +

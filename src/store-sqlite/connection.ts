@@ -2,6 +2,7 @@
  * One connection to the log file with its prepared statements. A connection that met disk trouble is not trusted any more:
  * it is closed, and the file is opened anew by whoever needs it next.
  */
+import { statSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { isDiskTrouble, isFailedSync, storeError, unavailable } from "./sqlite-errors.ts";
 
@@ -9,6 +10,9 @@ import { isDiskTrouble, isFailedSync, storeError, unavailable } from "./sqlite-e
 const MAX_STATEMENTS = 256;
 
 export type Sync = "FULL" | "NORMAL";
+
+/** How often the path is compared with the open file, at most, in milliseconds. */
+const LOOK_AT_PATH_MS = 250;
 
 export class Connection {
   readonly path: string;
@@ -20,12 +24,16 @@ export class Connection {
   #unsyncedTail = false;
   #generation = 0;
   #sync: Sync | undefined;
+  /** The file that was opened, whatever the path leads to later. */
+  #file: string | undefined;
+  #lookedAtPath = performance.now();
 
   constructor(path: string, open: () => DatabaseSync) {
     this.path = path;
     this.inMemory = path === ":memory:";
     this.#open = open;
     this.#db = open();
+    this.#file = fileAt(path);
   }
 
   get closed(): boolean {
@@ -43,6 +51,25 @@ export class Connection {
       this.#unsyncedTail = false;
     }
     return this.#db;
+  }
+
+  /**
+   * Throws `StoreError` (`Unavailable`) when the path leads to another file, or to none: what is written then would be acknowledged and
+   * lost with the last handle.
+   */
+  assertInPlace(): void {
+    if (this.inMemory) return;
+    const now = performance.now();
+    if (now - this.#lookedAtPath < LOOK_AT_PATH_MS) return;
+    if (fileAt(this.path) !== this.#file) {
+      throw storeError(
+        unavailable(
+          this.path,
+          "was removed or replaced while it was open, so nothing more is written to it; open the log again",
+        ),
+      );
+    }
+    this.#lookedAtPath = now;
   }
 
   /** A number that changes when another connection has written since, or when this one was opened anew. */
@@ -115,3 +142,8 @@ export class Connection {
     }
   }
 }
+
+const fileAt = (path: string): string | undefined => {
+  const stats = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return stats === undefined ? undefined : `${stats.dev} ${stats.ino}`;
+};

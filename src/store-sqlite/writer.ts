@@ -110,6 +110,7 @@ export class Writer {
     this.#queue = [];
     if (batch.length === 0 && !this.#rider.wantsTransaction()) return;
     try {
+      this.#connection.assertInPlace();
       this.#syncFor(batch);
       this.#connection.sql("BEGIN IMMEDIATE").run();
     } catch (cause) {

@@ -1,6 +1,7 @@
 /** The engine's own verdicts about a walk: what is refused, what it says, and that no body can talk its way out of it. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { createMemoryJournal } from "../../src/embedded/memory-journal.ts";
 import type { JournalStore } from "../../src/engine/journal-store.ts";
 import { ATTEMPT_LEASE_MS } from "../../src/engine/walk/attempt.ts";
 import { type Body, type Ctx, JOURNALS, scene, soon } from "./scene.ts";
@@ -158,6 +159,23 @@ describe("the journal's bound", () => {
     const { engine, runId, errorOf } = await withEntries(10_000, () => ++ran);
     expect([await engine.execute(runId), ran]).toEqual(["failed", 0]);
     expect(await errorOf(runId)).toMatch(/10000.*smaller runs/);
+  });
+});
+
+describe("a body that asks for more than a run may settle", () => {
+  test("is refused at the 10,001st entry, in the walk that asks", async () => {
+    let ran = 0;
+    const { run, errorOf, keys } = scene(
+      async (ctx) => {
+        await Promise.all(Array.from({ length: 10_000 }, () => ctx.step("s", () => ++ran)));
+        await ctx.now();
+      },
+      { journal: createMemoryJournal(), stepConcurrency: 10_000 },
+    );
+    const { runId, status } = await run();
+    expect([status, ran]).toEqual(["failed", 10_000]);
+    expect(await errorOf(runId)).toMatch(/now!0.*10000.*smaller runs/);
+    expect(await keys(runId)).toHaveLength(10_000);
   });
 });
 

@@ -148,6 +148,17 @@ describe("conflicts", () => {
 });
 
 describe("trouble", () => {
+  test("what cannot be written fails whoever proposed it, and nobody else in the batch", async () => {
+    const odd = claimAttempt({ key: "odd", holder: "w", leaseMs: 1_000, at: Number.NaN });
+    const answers = await Promise.allSettled([
+      session.propose(claim("a")),
+      session.propose(odd),
+      session.propose(settle("a")),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(appended()).toEqual([["AttemptClaimed", "StepSettled"]]);
+  });
+
   test("a failure fans out to every proposal of the batch, and the next batch goes on", async () => {
     log.fault = once("AttemptClaimed", { refuse: UNAVAILABLE });
     const both = await Promise.allSettled([session.propose(claim("a")), session.propose(settle("a"))]);

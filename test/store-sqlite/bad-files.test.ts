@@ -252,6 +252,23 @@ describe("opening", () => {
     expect(checkSqliteLog(file)).toMatchObject({ healthy: true, schema: 1, events: 4, streams: 1 });
   });
 
+  it.each(["removed", "replaced"])(
+    "a file that is %s while it is open takes no more events, and says so",
+    async (how) => {
+      const file = path();
+      const log = open(file);
+      expect(await put(log, "a", "none", event())).toMatchObject({ revision: 0 });
+      rmSync(file);
+      if (how === "replaced") writeFileSync(file, "");
+      await expect
+        .poll(async () => {
+          const answer = await put(log, "a", "any", event());
+          return "reason" in answer ? answer.reason : "written";
+        })
+        .toContain("removed or replaced while it was open");
+    },
+  );
+
   it("an empty file is a new log", async () => {
     const file = path();
     writeFileSync(file, "");

@@ -5,6 +5,8 @@
  */
 import { isLeft } from "fp-ts/lib/Either.js";
 import type { RunEvent } from "../../events/catalogue.ts";
+import { encodeEvent } from "../../events/codec.ts";
+import type { EventData } from "../../events/event-log.ts";
 import { evolve, type RunState, speculate } from "../../projections/run-state.ts";
 import type { Decide } from "../decide/decision.ts";
 import { RejectionError } from "../rejection-error.ts";
@@ -38,6 +40,8 @@ export interface Batch {
   readonly proposals: readonly Proposal[];
   readonly outcomes: readonly Outcome[];
   readonly events: readonly RunEvent[];
+  /** The same, as they are written. */
+  readonly data: readonly EventData[];
   /** Which lane an event came from: facts of one's own do not overtake one. */
   readonly sources: readonly (Lane | undefined)[];
 }
@@ -53,6 +57,7 @@ export const decideBatch = (
   const state = alone ? current : speculate(current);
   const outcomes: Outcome[] = [];
   const events: RunEvent[] = [];
+  const data: EventData[] = [];
   const sources: (Lane | undefined)[] = [];
   for (const lane of lanes) lane.beginDecision();
   for (const { decide, options } of proposals) {
@@ -68,6 +73,13 @@ export const decideBatch = (
       continue;
     }
     const { answer, events: decided } = decision.right;
+    try {
+      data.push(...decided.map((event) => encodeEvent(event)));
+    } catch (error) {
+      // What cannot be written fails whoever proposed it, and nobody else in the batch.
+      outcomes.push({ ok: false, error });
+      continue;
+    }
     outcomes.push({ ok: true, answer });
     if (stands?.(answer) === false) lane?.doubt();
     for (const event of decided) {
@@ -78,7 +90,7 @@ export const decideBatch = (
       sources.push(lane);
     }
   }
-  return { proposals, outcomes, events, sources };
+  return { proposals, outcomes, events, data, sources };
 };
 
 /** Why a proposal is not even decided: its lane failed, or is void and this is not a fact that happened. */

@@ -15,8 +15,7 @@
  * - R6 An unknown outcome is settled by looking for the events' ids in the stream, never by hoping.
  */
 import { isLeft } from "fp-ts/lib/Either.js";
-import type { RunEvent } from "../../events/catalogue.ts";
-import { decodeRunEvent, encodeEvent } from "../../events/codec.ts";
+import { decodeRunEvent } from "../../events/codec.ts";
 import type { AppendError, EventData, EventLog } from "../../events/event-log.ts";
 import { StoreError } from "../../events/store-error.ts";
 import { runStream } from "../../events/stream-names.ts";
@@ -157,7 +156,7 @@ export class RunSession {
         current = true;
         continue;
       }
-      const written = await this.#write(batch.events, proposals.length > 1);
+      const written = await this.#write(batch.data, proposals.length > 1);
       if (written === "written") {
         foldBatch(this.#state, batch, this.#lanes);
         return answerBatch(batch, this.#lanes);
@@ -168,10 +167,9 @@ export class RunSession {
   }
 
   async #write(
-    events: readonly RunEvent[],
+    data: readonly EventData[],
     divisible: boolean,
   ): Promise<"written" | "found" | "conflict" | "too large"> {
-    const data: EventData[] = events.map((event) => encodeEvent(event));
     const expected = this.#state.revision === -1 ? "none" : this.#state.revision;
     for (let unknown = 0; ; unknown += 1) {
       const result = await this.#log.append(this.stream, expected, data)();

@@ -7,7 +7,7 @@ import { textArgument, triesArgument } from "../arguments.ts";
 import { createDivergenceWatch, divergenceMessage, type Suspicion } from "../divergence.ts";
 import type { Settlement, StepEntry } from "../journal-store.ts";
 import type { DeterminismKind } from "../keys.ts";
-import { Refusal, schemaMismatchMessage } from "../refusals.ts";
+import { JOURNAL_MAX_ENTRIES, journalFullMessage, Refusal, schemaMismatchMessage } from "../refusals.ts";
 import { checkSchema } from "../schema.ts";
 import { currentStep } from "../step-context.ts";
 import { FatalError } from "../step-errors.ts";
@@ -37,6 +37,16 @@ export const createSteps = (scope: ContextScope, options: StepsOptions): Steps =
   const { runId, journal } = walk;
   const recorded = new Map(options.steps.map((entry) => [entry.key, entry]));
   const divergence = createDivergenceWatch(options.steps, options.order);
+
+  let entries = options.steps.length;
+
+  /** One more that may settle: counted when it is asked for, so that a walk ends where the next one would refuse to begin. */
+  const countEntry = (key: string): void => {
+    if (entries >= JOURNAL_MAX_ENTRIES) {
+      walk.refuse(new Refusal("journal-bound", journalFullMessage({ runId, key })));
+    }
+    entries += 1;
+  };
 
   const refuseDivergence = (name: string, key: string, suspicion: Suspicion): never =>
     walk.refuse(
@@ -71,6 +81,7 @@ export const createSteps = (scope: ContextScope, options: StepsOptions): Steps =
     const produce = (settled: StepEntry): unknown => resultOf(settled, schema);
     const asked: Settlement = { of: "step", key };
     if (entry !== undefined) return answers.recorded(asked, () => produce(entry));
+    countEntry(key);
     const inside = currentStep() !== undefined;
     return answers.live<StepEntry>(asked, produce, (give) => {
       const call = { key, name, fn, maxAttempts: budget, schema };
@@ -103,6 +114,7 @@ export const createSteps = (scope: ContextScope, options: StepsOptions): Steps =
     const produce = (settled: StepEntry): unknown => settled.output;
     const asked: Settlement = { of: "step", key };
     if (entry !== undefined) return answers.recorded(asked, () => produce(entry));
+    countEntry(key);
     return answers.live<StepEntry>(asked, produce, async (give) => {
       const at = clock();
       const settled: StepEntry = {
