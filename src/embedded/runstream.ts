@@ -112,7 +112,11 @@ export const openRunstream = (options: RunstreamOptions): Runstream => {
         group,
         execute: engine.execute,
         // A log that cannot be read now is the walk's own matter, at its next append.
-        look: (runId) => void journal.sessions.get(runId).current().catch(() => {}),
+        look: (runId) =>
+          void journal.sessions
+            .get(runId)
+            .current()
+            .catch(() => {}),
         abortWalks: engine.abortWalks,
         concurrency,
         logger,
