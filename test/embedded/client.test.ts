@@ -1,57 +1,14 @@
-/** The client's promises, method by method, on both stores. */
+/** The client's promises about starting, finding and steering runs, on both stores. */
 import { describe, expect, test } from "vitest";
-import * as z from "zod";
-import { RequestError } from "../../src/embedded/request-error.ts";
 import type { Runstream } from "../../src/embedded/runstream.ts";
 import { RejectionError } from "../../src/engine/rejection-error.ts";
 import { workflow } from "../../src/engine/workflow.ts";
 import { PayloadError } from "../../src/events/payload.ts";
 import { StoreError } from "../../src/events/store-error.ts";
+import { echo, failing, parked, refusal, sleeping, strict, waiting, workflows } from "./client-kit.ts";
 import { collect, delegate, embedded, recorder, STORES, until } from "./kit.ts";
 
 const kit = embedded();
-
-const echo = workflow({ description: "Answers its input.", run: async (input) => input });
-const waiting = workflow({
-  run: async (_input, ctx) => {
-    const answer = await ctx.waitFor(`token-${ctx.runId}`);
-    return { answer };
-  },
-});
-const sleeping = workflow({
-  run: async (_input, ctx) => {
-    await Promise.all([
-      ctx.sleep("a", 3_600_000, { correlationId: "one" }),
-      ctx.sleep("b", 3_600_000, { correlationId: "two" }),
-    ]);
-  },
-});
-const failing = workflow({
-  run: async () => {
-    throw new Error("it broke");
-  },
-});
-const strict = workflow({
-  input: z.object({ size: z.coerce.number().int() }),
-  run: async ({ size }) => size,
-});
-const workflows = { echo, waiting, sleeping, failing, strict, again: echo };
-
-/** What a call is refused with. */
-const refusal = async (call: Promise<unknown>): Promise<RequestError> => {
-  const error = await call.then(
-    (value) => new Error(`answered ${JSON.stringify(value)}`),
-    (error: unknown) => error,
-  );
-  if (!RequestError.is(error)) throw error;
-  return error;
-};
-
-const parked = async (rs: Runstream, runId: string, type: string): Promise<void> =>
-  until(`${type} of ${runId}`, async () => {
-    for await (const { event } of rs.history(runId)) if (event.type === type) return true;
-    return false;
-  });
 
 describe.each(STORES)("the client on %s", (store) => {
   const open = (options: object = {}): Runstream =>
@@ -375,119 +332,5 @@ describe.each(STORES)("the client on %s", (store) => {
         for (const odd of [undefined, null, 7, {}, []])
           expect((await refusal(call(odd as never))).reason).toBe("InvalidInput");
     });
-  });
-
-  describe("result", () => {
-    test("answers a run that ended before, that ends meanwhile, and that another Runstream ends", async () => {
-      const log = kit.log(store);
-      const worker = kit.open({ store: log, workflows });
-      worker.work();
-      const rs = kit.open({ store: log, workflows });
-      const runId = await rs.start(echo, { a: 1 });
-      expect(await rs.result(runId)).toMatchObject({ status: "completed", output: { a: 1 } });
-      expect(await rs.result(runId)).toMatchObject({ output: { a: 1 } });
-      const cancelled = await rs.start(waiting);
-      const outcome = rs.result(cancelled);
-      await parked(rs, cancelled, "HookOpened");
-      await worker.cancel(cancelled);
-      expect(await outcome).toMatchObject({ status: "cancelled" });
-    });
-
-    test("many may wait, for one run and for many", async () => {
-      const rs = working();
-      const runIds = await Promise.all(Array.from({ length: 30 }, (_, n) => rs.start(echo, { n })));
-      const outcomes = await Promise.all(
-        runIds.flatMap((runId) => Array.from({ length: 20 }, () => rs.result(runId))),
-      );
-      expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(["completed"]));
-      expect(outcomes).toHaveLength(600);
-    });
-
-    test("refuses an unknown run", async () => {
-      const error = await open()
-        .result("nobody")
-        .catch((caught: unknown) => caught);
-      expect(RejectionError.is(error, "RunMissing")).toBe(true);
-    });
-
-    test("gives up after its timeout and says how the run stood; one that is over is answered even with 0", async () => {
-      const rs = open();
-      const runId = await rs.start(echo);
-      for (const timeoutMs of [0, -1, 15]) {
-        const error = await refusal(rs.result(runId, { timeoutMs }));
-        expect([error.reason, error.message]).toEqual(["Timeout", expect.stringContaining("pending")]);
-      }
-      expect((await refusal(rs.result(runId, { timeoutMs: Number.NaN }))).reason).toBe("InvalidInput");
-      await rs.cancel(runId);
-      expect(await rs.result(runId, { timeoutMs: 0 })).toMatchObject({ status: "cancelled" });
-    });
-
-    test.each([Number.POSITIVE_INFINITY, 2 ** 31, 1e15])(
-      "a timeout of %d ms does not end at once",
-      async (timeoutMs) => {
-        const rs = open();
-        const runId = await rs.start(echo);
-        const outcome = rs.result(runId, { timeoutMs });
-        await new Promise((resolve) => setTimeout(resolve, 30));
-        await rs.cancel(runId);
-        expect(await outcome).toMatchObject({ status: "cancelled" });
-      },
-    );
-
-    test("whoever waits while it is stopped is told, and told which run", async () => {
-      const rs = open();
-      const runIds = [await rs.start(echo), await rs.start(echo)];
-      const waits = runIds.map((runId) => refusal(rs.result(runId)));
-      await new Promise((resolve) => setTimeout(resolve, 10));
-      await rs.stop();
-      for (const [n, wait] of waits.entries()) {
-        const error = await wait;
-        expect([error.reason, error.message]).toEqual(["Stopped", expect.stringContaining(runIds[n]!)]);
-      }
-    });
-
-    test("whoever waits while the log is closed is told", async () => {
-      const log = kit.log(store);
-      const rs = kit.open({ store: log, workflows });
-      const runId = await rs.start(echo);
-      const wait = refusal(rs.result(runId));
-      await new Promise((resolve) => setTimeout(resolve, 10));
-      await log.close();
-      expect((await wait).message).toContain(runId);
-      await expect(rs.result(runId)).rejects.toThrow();
-    });
-  });
-
-  test("a result asked for just before the stop is refused as stopped, not as trouble of the store", async () => {
-    const rs = kit.open({ store: store === "memory" ? ":memory:" : kit.path(), workflows });
-    const runId = await rs.start(waiting);
-    await refusal(rs.result(runId, { timeoutMs: 0 }));
-    const refused = refusal(rs.result(runId));
-    await rs.stop();
-    expect((await refused).reason).toBe("Stopped");
-  });
-
-  test("once stopped, every method says so", async () => {
-    const rs = working();
-    const runId = await rs.start(echo);
-    await rs.result(runId);
-    await rs.stop();
-    await rs.stop();
-    const calls: (() => Promise<unknown>)[] = [
-      () => rs.start(echo),
-      () => rs.get(runId),
-      () => rs.find(echo, "k"),
-      () => rs.recent(echo),
-      () => rs.list(),
-      () => rs.cancel(runId),
-      () => rs.wakeUp(runId),
-      () => rs.signal("token"),
-      () => rs.result(runId),
-      () => rs.stateAt(runId, 0),
-      () => collect(rs.history(runId)),
-      async () => rs.work(),
-    ];
-    for (const call of calls) expect((await refusal(call())).reason).toBe("Stopped");
-    expect(rs.walking).toBe(0);
   });
 });
