@@ -7,6 +7,7 @@ import { startDeliveries } from "../engine/deliveries.ts";
 import { createJournal } from "../engine/journal/create-journal.ts";
 import { type Logger, silentLogger } from "../engine/logger.ts";
 import { createMemoryStreams } from "../engine/progress-streams.ts";
+import { DEFAULT_WORKER_STEP_CONCURRENCY, stepConcurrencyFrom } from "../engine/step-gate.ts";
 import { startTimers } from "../engine/timers.ts";
 import type { AnyWorkflowDef } from "../engine/workflow.ts";
 import { createWorkflowEngine } from "../engine/workflow-engine.ts";
@@ -33,7 +34,7 @@ export interface RunstreamOptions {
   readonly group?: string;
   /** Walks at once in this worker, a whole number of 1 or more. Default 256. */
   readonly concurrency?: number;
-  /** Step bodies at once in this worker. Default 16, or `RUNSTREAM_STEP_CONCURRENCY`. */
+  /** Step bodies at once in this worker. Default 128, or `RUNSTREAM_STEP_CONCURRENCY`. */
   readonly stepConcurrency?: number;
   readonly logger?: Logger;
   /** Epoch milliseconds. Default: `Date.now` as it is at the call. */
@@ -76,7 +77,8 @@ export const openRunstream = (options: RunstreamOptions): Runstream => {
     streams: createMemoryStreams(),
     // Facts in the log cause the deliveries, here and in other processes: nobody has to ask for one.
     dispatch: () => {},
-    stepConcurrency: options.stepConcurrency,
+    stepConcurrency:
+      options.stepConcurrency ?? stepConcurrencyFrom(process.env, DEFAULT_WORKER_STEP_CONCURRENCY),
     undeclared: "leave",
     logger,
     clock,

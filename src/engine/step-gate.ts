@@ -10,8 +10,11 @@
  */
 import { type StepSlot, stepFrames } from "./step-context.ts";
 
-/** Width of a gate where none is given. */
+/** Width of an engine's gate where none is given. */
 export const DEFAULT_STEP_CONCURRENCY = 16;
+
+/** Width of a worker's gate where none is given: a worker walks many runs, and a place is held while a claim is on its way. */
+export const DEFAULT_WORKER_STEP_CONCURRENCY = 128;
 
 export interface StepGate {
   /** Runs `fn` as soon as there is a place, and gives the place back when its promise settles. */
@@ -22,13 +25,14 @@ export interface StepGate {
   readonly waiting: number;
 }
 
-/** The width from `RUNSTREAM_STEP_CONCURRENCY`; the default where that is not a positive integer. */
+/** The width from `RUNSTREAM_STEP_CONCURRENCY`; `otherwise` where that is not a positive integer. */
 export const stepConcurrencyFrom = (
   env: Readonly<Record<string, string | undefined>> = process.env,
+  otherwise = DEFAULT_STEP_CONCURRENCY,
 ): number => {
   const text = env.RUNSTREAM_STEP_CONCURRENCY?.trim() ?? "";
   const width = /^\d+$/.test(text) ? Number(text) : 0;
-  return Number.isSafeInteger(width) && width > 0 ? width : DEFAULT_STEP_CONCURRENCY;
+  return Number.isSafeInteger(width) && width > 0 ? width : otherwise;
 };
 
 type Waiter = { readonly enter: () => void; next: Waiter | undefined };

@@ -8,7 +8,7 @@ import { BOOT_SWEEP_LIMIT } from "../../src/engine/boot-sweep.ts";
 import { FIRST_RETRY_MS, LONGEST_RETRY_MS } from "../../src/engine/pipeline.ts";
 import { JOURNAL_MAX_ENTRIES, JOURNAL_WARN_ENTRIES } from "../../src/engine/refusals.ts";
 import { DEFAULT_RETRY_DELAY_MS } from "../../src/engine/step-errors.ts";
-import { DEFAULT_STEP_CONCURRENCY } from "../../src/engine/step-gate.ts";
+import { DEFAULT_STEP_CONCURRENCY, DEFAULT_WORKER_STEP_CONCURRENCY } from "../../src/engine/step-gate.ts";
 import { ATTEMPT_LEASE_MS, DEFAULT_MAX_ATTEMPTS } from "../../src/engine/walk/attempt.ts";
 import { RUN_EVENTS } from "../../src/events/catalogue.ts";
 import { MAX_PAYLOAD_DEPTH } from "../../src/events/payload.ts";
@@ -39,6 +39,7 @@ const CONSTANTS: Readonly<Record<string, number>> = {
   DEFAULT_RETRY_DELAY_MS,
   MAX_IN_PROCESS_RETRY_MS,
   DEFAULT_STEP_CONCURRENCY,
+  DEFAULT_WORKER_STEP_CONCURRENCY,
   FIRST_RETRY_MS,
   LONGEST_RETRY_MS,
   MAX_PAYLOAD_DEPTH,

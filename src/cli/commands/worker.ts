@@ -26,7 +26,7 @@ export const registerWorker = (program: Command, setExit: SetExit): void => {
     .option("--concurrency <n>", "runs walked at once (default 256)", wholeNumber(1))
     .option(
       "--step-concurrency <n>",
-      "step bodies at once (default 16, env RUNSTREAM_STEP_CONCURRENCY)",
+      "step bodies at once (default 128, env RUNSTREAM_STEP_CONCURRENCY)",
       wholeNumber(1),
     )
     .option("--grace <seconds>", "how long steps under way may take when it stops", wholeNumber(0), 5)
