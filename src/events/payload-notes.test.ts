@@ -1,28 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decodePayload, encodePayload, type Payload, PayloadError } from "./payload.ts";
-
-/** Through the codec and through the text that stores keep. */
-const _carried = (value: unknown): unknown =>
-  decodePayload(JSON.parse(JSON.stringify(encodePayload(value))) as Payload);
-
-const _refusal = (value: unknown): PayloadError => {
-  try {
-    encodePayload(value, "output");
-  } catch (error) {
-    if (error instanceof PayloadError) return error;
-    throw error;
-  }
-  throw new Error("it was not refused");
-};
-
-const _own = (key: string, value: unknown): object =>
-  JSON.parse(`{${JSON.stringify(key)}:${JSON.stringify(value)}}`);
-
-const _nested = (levels: number, wrap: (inner: unknown) => unknown, core: unknown = 1): unknown => {
-  let value = core;
-  for (let i = 0; i < levels; i++) value = wrap(value);
-  return value;
-};
+import { decodePayload, type Payload, PayloadError } from "./payload.ts";
 
 describe("damaged type notes are refused with the path, not guessed at", () => {
   const cases: [string, Payload, string][] = [
