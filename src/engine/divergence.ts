@@ -35,7 +35,7 @@ export interface DivergenceWatch {
   /** A step that was not in the snapshot turned out to have settled since. */
   answeredLate(entry: StepEntry): void;
   /** Entries of the snapshot that the walk has not reached. */
-  readonly unread: number;
+  unread(): number;
 }
 
 type PlaceOf = (entry: StepEntry) => number;
@@ -94,9 +94,8 @@ export const createDivergenceWatch = (
       };
     },
     answeredLate: answered,
-    get unread() {
-      return unread.size;
-    },
+    // No getter: an object literal with one gets a hidden class of its own, which keeps all it refers to until a major collection.
+    unread: () => unread.size,
   };
 };
 

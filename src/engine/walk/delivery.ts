@@ -33,6 +33,7 @@ import { createContext } from "./context.ts";
 import { openWalkJournal } from "./lane-journal.ts";
 import { Walk, type WalkOutcome } from "./walk.ts";
 import type { Opening, WalkJournal } from "./walk-journal.ts";
+import { walkSignal } from "./walk-signal.ts";
 
 export interface DeliveryOptions {
   /** The workflow declared under this key, if there is one. */
@@ -104,8 +105,7 @@ export const createDelivery = (options: DeliveryOptions): Delivery => {
     const { runId } = record;
     const controller = new AbortController();
     const leave = enter(runId, controller);
-    const signal =
-      callerSignal === undefined ? controller.signal : AbortSignal.any([callerSignal, controller.signal]);
+    const { signal, release } = walkSignal(controller.signal, callerSignal);
     const walk = new Walk(runId, walkJournal, signal);
     controller.signal.addEventListener("abort", () => walk.giveUp(), { once: true });
     walkJournal.begin();
@@ -119,6 +119,8 @@ export const createDelivery = (options: DeliveryOptions): Delivery => {
       throw error;
     } finally {
       leave();
+      // A body that the run left behind still hears that the worker stops.
+      void walk.quiet().then(release);
     }
   };
 
