@@ -103,6 +103,8 @@ const live = async (program: Program, rolls: readonly number[], { workers, fault
     if (statuses.includes("completed") || statuses.includes("failed")) break;
     now += 10;
     if (round > 10) now += 500;
+    // The rolls come round again and again: a log that always fails at the same place would never let the run end.
+    if (round > 20) log.fault = () => undefined;
     if (round > 10) for (const token of tokens) await first?.signal(token, "at last").catch(exceptTrouble);
   }
   log.fault = () => undefined;
