@@ -13,26 +13,42 @@ export interface MapLike<K, V> {
   entries(): Iterable<[K, V]>;
 }
 
-export const layeredOver = <K, V>(below: MapLike<K, V>): MapLike<K, V> => {
-  const own = new Map<K, V>();
-  let added = 0;
-  const layered: MapLike<K, V> = {
-    get size() {
-      return below.size + added;
-    },
-    get: (key) => own.get(key) ?? below.get(key),
-    has: (key) => own.has(key) || below.has(key),
-    set: (key, value) => {
-      if (!layered.has(key)) added += 1;
-      own.set(key, value);
-    },
-    *values() {
-      for (const [, value] of layered.entries()) yield value;
-    },
-    *entries() {
-      for (const entry of below.entries()) if (!own.has(entry[0])) yield entry;
-      yield* own.entries();
-    },
-  };
-  return layered;
-};
+/** Most layers are made for a handful of events: what a layer needs is made at its first `set`. */
+class LayeredMap<K, V> implements MapLike<K, V> {
+  readonly #below: MapLike<K, V>;
+  #own: Map<K, V> | undefined;
+  #added = 0;
+
+  constructor(below: MapLike<K, V>) {
+    this.#below = below;
+  }
+
+  get size(): number {
+    return this.#below.size + this.#added;
+  }
+
+  get(key: K): V | undefined {
+    return this.#own?.get(key) ?? this.#below.get(key);
+  }
+
+  has(key: K): boolean {
+    return this.#own?.has(key) === true || this.#below.has(key);
+  }
+
+  set(key: K, value: V): void {
+    if (!this.has(key)) this.#added += 1;
+    this.#own ??= new Map();
+    this.#own.set(key, value);
+  }
+
+  *values(): Iterable<V> {
+    for (const [, value] of this.entries()) yield value;
+  }
+
+  *entries(): Iterable<[K, V]> {
+    for (const entry of this.#below.entries()) if (this.#own?.has(entry[0]) !== true) yield entry;
+    if (this.#own !== undefined) yield* this.#own.entries();
+  }
+}
+
+export const layeredOver = <K, V>(below: MapLike<K, V>): MapLike<K, V> => new LayeredMap(below);
