@@ -3,7 +3,7 @@ import * as z from "zod";
 import { RequestError } from "../../src/embedded/request-error.ts";
 import type { Runstream } from "../../src/embedded/runstream.ts";
 import { workflow } from "../../src/engine/workflow.ts";
-import { until } from "./kit.ts";
+import { type embedded, type STORES, until } from "./kit.ts";
 
 export const echo = workflow({ description: "Answers its input.", run: async (input) => input });
 export const waiting = workflow({
@@ -46,3 +46,15 @@ export const parked = async (rs: Runstream, runId: string, type: string): Promis
     for await (const { event } of rs.history(runId)) if (event.type === type) return true;
     return false;
   });
+
+/** Runstreams of a test on a fresh log of this kind: one that only asks, and one that works as well. */
+export const clientsOn = (kit: ReturnType<typeof embedded>, store: (typeof STORES)[number]) => {
+  const open = (options: object = {}): Runstream =>
+    kit.open({ store: kit.log(store), workflows, ...options });
+  const working = (options: object = {}): Runstream => {
+    const rs = open(options);
+    rs.work();
+    return rs;
+  };
+  return { open, working };
+};

@@ -1,20 +1,13 @@
 /** The client's promises about results and about its end, on both stores. */
 import { describe, expect, test } from "vitest";
-import type { Runstream } from "../../src/embedded/runstream.ts";
 import { RejectionError } from "../../src/engine/rejection-error.ts";
-import { echo, parked, refusal, waiting, workflows } from "./client-kit.ts";
+import { clientsOn, echo, parked, refusal, waiting, workflows } from "./client-kit.ts";
 import { collect, embedded, STORES } from "./kit.ts";
 
 const kit = embedded();
 
 describe.each(STORES)("the client on %s", (store) => {
-  const open = (options: object = {}): Runstream =>
-    kit.open({ store: kit.log(store), workflows, ...options });
-  const working = (options: object = {}): Runstream => {
-    const rs = open(options);
-    rs.work();
-    return rs;
-  };
+  const { open, working } = clientsOn(kit, store);
 
   describe("result", () => {
     test("answers a run that ended before, that ends meanwhile, and that another Runstream ends", async () => {

@@ -1,23 +1,26 @@
 /** The client's promises about starting, finding and steering runs, on both stores. */
 import { describe, expect, test } from "vitest";
-import type { Runstream } from "../../src/embedded/runstream.ts";
 import { RejectionError } from "../../src/engine/rejection-error.ts";
 import { workflow } from "../../src/engine/workflow.ts";
 import { PayloadError } from "../../src/events/payload.ts";
 import { StoreError } from "../../src/events/store-error.ts";
-import { echo, failing, parked, refusal, sleeping, strict, waiting, workflows } from "./client-kit.ts";
+import {
+  clientsOn,
+  echo,
+  failing,
+  parked,
+  refusal,
+  sleeping,
+  strict,
+  waiting,
+  workflows,
+} from "./client-kit.ts";
 import { collect, delegate, embedded, recorder, STORES, until } from "./kit.ts";
 
 const kit = embedded();
 
 describe.each(STORES)("the client on %s", (store) => {
-  const open = (options: object = {}): Runstream =>
-    kit.open({ store: kit.log(store), workflows, ...options });
-  const working = (options: object = {}): Runstream => {
-    const rs = open(options);
-    rs.work();
-    return rs;
-  };
+  const { open, working } = clientsOn(kit, store);
 
   describe("start", () => {
     test("records the run and answers its id; nothing is run by it", async () => {
