@@ -20,6 +20,15 @@ module.exports = {
     only("engine-knows-no-store", "^src/engine/", "^src/(events|projections|engine)/"),
     only("store-memory-knows-events", "^src/store-memory/", "^src/(events|store-memory)/"),
     only("store-sqlite-knows-events", "^src/store-sqlite/", "^src/(events|store-sqlite)/"),
+    only("store-eventstore-knows-events", "^src/store-eventstore/", "^src/(events|store-eventstore)/"),
+    only("threads-stand-on-the-engine", "^src/threads/", "^src/(events|projections|engine|threads)/"),
+    only("executor-stands-on-the-engine", "^src/executor/", "^src/(events|projections|engine|executor)/"),
+    only(
+      "workflow-sdk-composes",
+      "^src/integrations/workflow-sdk/",
+      "^src/(events|projections|engine|store-[a-z]+|embedded|executor|integrations/workflow-sdk)/",
+    ),
+    onlyIn("eventstore-client-in-its-store", "node_modules/@eventstore", "^src/store-eventstore/"),
     only("testing", "^src/testing/", "^src/(events|projections|engine|store-memory|embedded|testing)/"),
     only(
       "embedded-composes",
@@ -31,7 +40,7 @@ module.exports = {
     onlyIn(
       "rxjs-in-its-places",
       "node_modules/rxjs",
-      "^src/(events/event-log|store-[a-z]+/|engine/(pipeline|deliveries|timers)|embedded/|testing/|cli/)",
+      "^src/(events/event-log|store-[a-z]+/|engine/(pipeline|deliveries|timers)|embedded/|testing/|cli/|integrations/workflow-sdk/)",
     ),
   ],
   options: {
