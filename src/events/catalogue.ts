@@ -1,5 +1,5 @@
 /**
- * The facts a run's stream consists of, and the one fact of a token's stream. Past tense, never renamed after release.
+ * The facts that the stream of a run, or of a thread, consists of, and the one fact of a token's stream. Past tense, never renamed after release.
  * All instants are epoch milliseconds. A `Payload` field is absent where the value is `undefined`.
  *
  * One file per family holds the types and says what their stored data looks like; this one puts them together.
@@ -17,12 +17,38 @@ import {
 } from "./run-lifecycle.ts";
 import { type SleepElapsed, type SleepScheduled, type SleepWoken, sleeps } from "./sleeps.ts";
 import { type StepRetried, type StepSettled, steps } from "./steps.ts";
+import {
+  type ThreadAnswered,
+  type ThreadCheckpointPut,
+  type ThreadCompleted,
+  type ThreadContinued,
+  type ThreadFailed,
+  type ThreadInterrupted,
+  type ThreadPaused,
+  type ThreadQuestionAsked,
+  type ThreadStarted,
+  type ThreadStepSettled,
+  threads,
+} from "./threads.ts";
 
 export type { AttemptClaimed, AttemptReleased } from "./attempts.ts";
 export type { HookClosed, HookDelivered, HookOpened } from "./hooks.ts";
 export type { RunCancelled, RunCompleted, RunCreated, RunFailed, RunStarted } from "./run-lifecycle.ts";
 export type { SleepElapsed, SleepScheduled, SleepWoken } from "./sleeps.ts";
 export type { StepRetried, StepSettled } from "./steps.ts";
+export type {
+  ThreadAnswered,
+  ThreadCheckpointPut,
+  ThreadCompleted,
+  ThreadContinued,
+  ThreadFailed,
+  ThreadInterrupted,
+  ThreadPaused,
+  ThreadQuestionAsked,
+  ThreadStarted,
+  ThreadStatus,
+  ThreadStepSettled,
+} from "./threads.ts";
 export { type TokenReserved, tokens as TOKEN_EVENTS } from "./tokens.ts";
 
 export type RunEvent =
@@ -50,3 +76,25 @@ export const RUN_EVENTS: { readonly [T in RunEvent["type"]]: EventSchema } = {
   ...sleeps,
   ...hooks,
 };
+
+export type ThreadEvent =
+  | ThreadStarted
+  | ThreadContinued
+  | ThreadStepSettled
+  | ThreadQuestionAsked
+  | ThreadAnswered
+  | ThreadPaused
+  | ThreadInterrupted
+  | ThreadFailed
+  | ThreadCompleted
+  | ThreadCheckpointPut;
+
+/** Every event type of a thread's stream, as the codec needs it. */
+export const THREAD_EVENTS: { readonly [T in ThreadEvent["type"]]: EventSchema } = threads;
+
+/** What a stream called `run-…` may hold: the facts of a run, or those of a thread. */
+export type HistoryEvent = RunEvent | ThreadEvent;
+
+export const isThreadEvent = <E extends { readonly type: string }>(
+  event: E,
+): event is E & { readonly type: ThreadEvent["type"] } => Object.hasOwn(THREAD_EVENTS, event.type);

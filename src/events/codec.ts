@@ -1,10 +1,19 @@
 /**
  * Runstream's own events, to and from a stream. No version older than today's has been released, so there is nothing to upcast.
  */
-import type { Either } from "fp-ts/lib/Either.js";
-import { RUN_EVENTS, type RunEvent, TOKEN_EVENTS, type TokenReserved } from "./catalogue.ts";
+import { type Either, left } from "fp-ts/lib/Either.js";
+import {
+  type HistoryEvent,
+  isThreadEvent,
+  RUN_EVENTS,
+  type RunEvent,
+  THREAD_EVENTS,
+  type ThreadEvent,
+  TOKEN_EVENTS,
+  type TokenReserved,
+} from "./catalogue.ts";
 import { createEventCodec, type Decoded } from "./event-codec.ts";
-import type { EventDecodeError } from "./event-decode-error.ts";
+import { EventDecodeError } from "./event-decode-error.ts";
 import type { EventData, RecordedEvent } from "./event-log.ts";
 import type { JsonObject } from "./json.ts";
 
@@ -12,9 +21,12 @@ export type { Decoded } from "./event-codec.ts";
 export { EventDecodeError } from "./event-decode-error.ts";
 
 const runCodec = createEventCodec<RunEvent>({ schemas: RUN_EVENTS });
+const threadCodec = createEventCodec<ThreadEvent>({ schemas: THREAD_EVENTS });
 const tokenCodec = createEventCodec<TokenReserved>({ schemas: TOKEN_EVENTS });
 
 export type DecodedRunEvent = Decoded<RunEvent>;
+export type DecodedThreadEvent = Decoded<ThreadEvent>;
+export type DecodedHistoryEvent = DecodedRunEvent | DecodedThreadEvent;
 export type DecodedTokenEvent = Decoded<TokenReserved>;
 
 /**
@@ -23,17 +35,29 @@ export type DecodedTokenEvent = Decoded<TokenReserved>;
  * @throws RangeError for a number that JSON cannot hold: an instant that is NaN or infinite.
  */
 export const encodeEvent = (
-  event: RunEvent | TokenReserved,
+  event: HistoryEvent | TokenReserved,
   id?: string,
   attributes?: JsonObject,
-): EventData =>
-  event.type === "TokenReserved"
-    ? tokenCodec.encode(event, id, attributes)
+): EventData => {
+  if (event.type === "TokenReserved") return tokenCodec.encode(event, id, attributes);
+  return isThreadEvent(event)
+    ? threadCodec.encode(event, id, attributes)
     : runCodec.encode(event, id, attributes);
+};
 
-/** An event of a run's stream, checked. Its payloads are still encoded. */
+/** An event of a run's stream, checked. Its payloads are still encoded. A thread's event is refused as one. */
 export const decodeRunEvent = (recorded: RecordedEvent): Either<EventDecodeError, DecodedRunEvent> =>
-  runCodec.decode(recorded);
+  isThreadEvent(recorded) ? left(new EventDecodeError("OfThread", recorded)) : runCodec.decode(recorded);
+
+/** An event of a thread's stream, checked. Its payloads are still encoded. A run's event is refused as one. */
+export const decodeThreadEvent = (recorded: RecordedEvent): Either<EventDecodeError, DecodedThreadEvent> =>
+  Object.hasOwn(RUN_EVENTS, recorded.type)
+    ? left(new EventDecodeError("OfRun", recorded))
+    : threadCodec.decode(recorded);
+
+/** An event of a run's or a thread's stream, checked. Its payloads are still encoded. */
+export const decodeHistoryEvent = (recorded: RecordedEvent): Either<EventDecodeError, DecodedHistoryEvent> =>
+  isThreadEvent(recorded) ? threadCodec.decode(recorded) : runCodec.decode(recorded);
 
 /** The event of a token's stream, checked. */
 export const decodeTokenEvent = (recorded: RecordedEvent): Either<EventDecodeError, DecodedTokenEvent> =>

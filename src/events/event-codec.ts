@@ -60,13 +60,15 @@ const plainMetadata = (v: number): JsonObject => {
 
 const metadataOf = (
   schema: EventSchema,
-  types: Json | undefined,
+  types: JsonObject | undefined,
   attributes: JsonObject | undefined,
 ): JsonObject => {
   if (types === undefined && attributes === undefined) return plainMetadata(schema.version);
-  const own = types === undefined ? {} : { types: { [schema.payload as string]: types } };
-  return { ...attributes, v: schema.version, ...own };
+  return { ...attributes, v: schema.version, ...(types === undefined ? {} : { types }) };
 };
+
+const holdsPayload = ({ payload }: EventSchema, field: string): boolean =>
+  typeof payload === "string" ? field === payload : (payload?.includes(field) ?? false);
 
 const writeNumber = (type: string, schema: EventSchema, field: string, value: number): number | null => {
   if (Number.isFinite(value)) return value;
@@ -81,12 +83,13 @@ const encodeWith = (
   attributes?: JsonObject,
 ): EventData => {
   const data: Record<string, Json> = {};
-  let types: Json | undefined;
+  let types: Record<string, Json> | undefined;
   for (const [field, value] of Object.entries(event.data) as [string, unknown][]) {
     if (value === undefined) continue;
-    if (field === schema.payload) {
-      data[field] = (value as Payload).json;
-      types = (value as Payload).types;
+    if (holdsPayload(schema, field)) {
+      const payload = value as Payload;
+      data[field] = payload.json;
+      if (payload.types !== undefined) types = { ...types, [field]: payload.types };
     } else {
       data[field] =
         typeof value === "number" ? writeNumber(event.type, schema, field, value) : (value as Json);
@@ -130,15 +133,13 @@ export const createEventCodec = <E extends DomainEvent>(options: EventCodecOptio
       );
     }
     let data: object = checked.right;
-    if (schema.payload !== undefined && schema.payload in checked.right) {
+    for (const field of payloadsOf(schema)) {
+      if (!(field in checked.right)) continue;
       const { types } = stored.metadata;
       if (types !== undefined && !isRecord(types)) {
         return left(new EventDecodeError("Malformed", recorded, { version, paths: ["metadata.types"] }));
       }
-      data = {
-        ...checked.right,
-        [schema.payload]: payloadOf(checked.right[schema.payload] as Json, types?.[schema.payload]),
-      };
+      data = { ...data, [field]: payloadOf(checked.right[field] as Json, types?.[field]) };
     }
     return right({
       type: recorded.type,
@@ -160,6 +161,9 @@ export const createEventCodec = <E extends DomainEvent>(options: EventCodecOptio
 
   return { encode, decode };
 };
+
+const payloadsOf = ({ payload = [] }: EventSchema): readonly string[] =>
+  typeof payload === "string" ? [payload] : payload;
 
 const payloadOf = (json: Json, types: Json | undefined): Payload =>
   types === undefined ? { json } : { json, types };

@@ -15,7 +15,11 @@ export type EventDecodeProblem =
   /** The type is known, but not in a version as new as this. */
   | "NewerVersion"
   /** What is stored is not what the type and version say. */
-  | "Malformed";
+  | "Malformed"
+  /** A run was asked for, and the stream is a thread's. */
+  | "OfThread"
+  /** A thread was asked for, and the stream is a run's. */
+  | "OfRun";
 
 export class EventDecodeError extends Error {
   override readonly name = "EventDecodeError";
@@ -61,6 +65,10 @@ const explain = (
       return `${where}: this version of Runstream does not know the type. Upgrade Runstream to go on with this run; others are not affected.`;
     case "NewerVersion":
       return `${where}: it has schema version ${found.version}, and this version of Runstream knows up to ${found.known}. Upgrade Runstream to go on with this run; others are not affected.`;
+    case "OfThread":
+      return `${where} as a run's: the stream belongs to a thread, which is resumed or continued and not run by workers. Give a run of your own another id.`;
+    case "OfRun":
+      return `${where} as a thread's: the stream belongs to a run of the workflow engine. Give the thread another id.`;
     case "Malformed": {
       const places = paths.length === 0 ? "" : ` at ${paths.join(", ")}`;
       return `${where}: what is stored is not what version ${found.version ?? "?"} of the type consists of${places}. The event was damaged or written by something else; this run is blocked, others are not affected.`;

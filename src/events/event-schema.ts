@@ -10,8 +10,8 @@ import type { JsonObject } from "./json.ts";
 export interface EventSchema {
   readonly version: number;
   readonly stored: t.Type<JsonObject, unknown, unknown>;
-  /** The one field that holds a payload: stored as plain JSON, its type notes in the metadata. */
-  readonly payload?: string;
+  /** The field that holds a payload, or the fields: stored as plain JSON, their type notes in the metadata. */
+  readonly payload?: string | readonly string[];
   /** The one field that is a limit: `Infinity` says that there is none, and is stored as null. */
   readonly limit?: string;
 }
