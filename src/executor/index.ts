@@ -1,0 +1,48 @@
+export type {
+  HealthCheckPayload,
+  Queue,
+  QueueOptions,
+  QueuePayload,
+  RunInput,
+  StepInvokePayload,
+  Storage,
+  Streamer,
+  WorkflowInvokePayload,
+  World,
+} from "./world.ts";
+export type {
+  Hook,
+  Step,
+  StepWithoutData,
+  Wait,
+  WorkflowRun,
+  WorkflowRunStatus,
+  WorkflowRunWithoutData,
+} from "./world-entities.ts";
+export {
+  EntityConflictError,
+  HookNotFoundError,
+  PreconditionFailedError,
+  RunExpiredError,
+  RunNotSupportedError,
+  ThrottleError,
+  TooEarlyError,
+  WorkflowRunNotFoundError,
+  WorkflowWorldError,
+} from "./world-errors.ts";
+export type {
+  AttributeChange,
+  AttributeWriter,
+  CreateEventParams,
+  CreateEventRequest,
+  Event,
+  EventResult,
+  EventType,
+  PaginatedResponse,
+  PaginationOptions,
+  ResolveData,
+  RunCreatedEventRequest,
+  SerializedData,
+  StepEventRequest,
+  StepLatencyEventData,
+} from "./world-events.ts";
