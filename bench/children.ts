@@ -1,11 +1,12 @@
 /**
- * Processes that a workload starts: workers to kill, callers next door. They run as a user's would, from built JavaScript; it is built
- * once, at the first need, into the folder of built files.
+ * Processes that a workload starts: workers to kill, callers next door. They run as a user's would: plain JavaScript that imports the
+ * package as it is published. Both are built once, at the first need, into the folder of built files.
  */
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { bundlePackage } from "../scripts/bundle.ts";
 
 const PROJECT = join(import.meta.dirname, "..");
 const BUILT = join(PROJECT, "bench-output", "built");
@@ -13,7 +14,7 @@ const BUILT = join(PROJECT, "bench-output", "built");
 let built = false;
 
 /** Makes ready what {@link startChild} needs, so that building does not fall into anything that is timed. */
-export const prepareChildren = (): void => {
+export const prepareChildren = async (): Promise<void> => {
   if (built) return;
   rmSync(BUILT, { recursive: true, force: true });
   const compiler = join(PROJECT, "node_modules", "typescript", "bin", "tsc");
@@ -26,6 +27,8 @@ export const prepareChildren = (): void => {
   );
   if (!existsSync(join(BUILT, "bench", "w5-worker.js")))
     throw new Error(`The worker processes could not be built:\n${stdout}`);
+  rmSync(join(BUILT, "src"), { recursive: true });
+  await bundlePackage(join(BUILT, "src"));
   built = true;
 };
 
@@ -34,9 +37,8 @@ process.once("exit", () => {
   for (const child of running) child.kill("SIGKILL");
 });
 
-/** Starts `bench/<name>.ts`, built. It talks by messages, and what it writes to stderr is seen. */
+/** Starts `bench/<name>.ts`, which {@link prepareChildren} has built. It talks by messages, and what it writes to stderr is seen. */
 export const startChild = (name: string, args: readonly string[]): ChildProcess => {
-  prepareChildren();
   const child = fork(join(BUILT, "bench", `${name}.js`), [...args], {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     execArgv: ["--disable-warning=ExperimentalWarning"],

@@ -80,7 +80,7 @@ const here = async (bench: Bench, kind: StoreKind): Promise<void> => {
 
 const fromNextDoor = async (bench: Bench): Promise<void> => {
   bench.progress("W3 sqlite: signalled from another process");
-  prepareChildren();
+  await prepareChildren();
   const file = freshFile(bench, "w3-shared");
   const floor = openFloor(bench.folder);
   const runstream = openRunstream({ store: file, workflows: { waiting } });

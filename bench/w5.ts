@@ -94,7 +94,7 @@ export const w5: Workload = {
   id: "W5",
   what: "a worker is killed, another one goes on",
   async run(bench) {
-    prepareChildren();
+    await prepareChildren();
     const floor = openFloor(bench.folder);
     const all = await rounds(sized(bench.size, { quick: 3, normal: 9, full: 15 }), (round) => {
       bench.progress(`W5: kill ${round + 1}`);

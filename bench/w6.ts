@@ -50,7 +50,7 @@ export const w6: Workload = {
   id: "W6",
   what: "100,000 runs asleep",
   async run(bench: Bench) {
-    prepareChildren();
+    await prepareChildren();
     const sleepers = sized(bench.size, { quick: 10_000, normal: 100_000, full: 100_000 });
     const file = freshFile(bench, "w6");
     const floor = openFloor(bench.folder);

@@ -67,7 +67,7 @@ export const w7: Workload = {
   id: "W7",
   what: "replay of stored runs of 1,000 and 9,900 steps",
   async run(bench) {
-    prepareChildren();
+    await prepareChildren();
     for (const steps of bench.size === "quick" ? [1_000] : [1_000, 9_900]) await replay(bench, steps);
   },
 };
