@@ -2,6 +2,7 @@
  * Events as JSON lines for programs: a payload is the plain JSON that is stored, and what JSON alone does not say about it stands beside
  * it in `types`.
  */
+import { payloadFields } from "../events/catalogue.ts";
 import type { HistoryEntry } from "../projections/history.ts";
 
 export interface EventJson {
@@ -17,13 +18,11 @@ export interface EventJson {
   readonly types?: Readonly<Record<string, unknown>>;
 }
 
-const PAYLOAD_FIELDS = ["input", "output", "payload"];
-
 export const eventJson = (runId: string, entry: HistoryEntry): EventJson => {
   const { revision, position, id, recordedAt, event } = entry;
   const data: Record<string, unknown> = { ...event.data };
   const types: Record<string, unknown> = {};
-  for (const field of PAYLOAD_FIELDS) {
+  for (const field of payloadFields(event.type)) {
     const payload = data[field] as { json: unknown; types?: unknown } | undefined;
     if (payload === undefined) continue;
     data[field] = payload.json;

@@ -1,5 +1,5 @@
 /** One line of a terminal for an event of a run: a sign, and what happened. */
-import type { RunEvent } from "../events/catalogue.ts";
+import type { HistoryEvent } from "../events/catalogue.ts";
 import { describeEvent } from "../projections/event-line.ts";
 import type { HistoryEntry } from "../projections/history.ts";
 import type { out } from "./terminal.ts";
@@ -10,7 +10,7 @@ interface Look {
   readonly paint?: Paint;
 }
 
-const LOOKS: { readonly [T in RunEvent["type"]]: Look } = {
+const LOOKS: { readonly [T in HistoryEvent["type"]]: Look } = {
   RunCreated: { sign: "●" },
   RunStarted: { sign: "▶" },
   AttemptClaimed: { sign: "·", paint: (colors) => colors.dim },
@@ -25,6 +25,16 @@ const LOOKS: { readonly [T in RunEvent["type"]]: Look } = {
   HookClosed: { sign: "!", paint: (colors) => colors.magenta },
   RunCompleted: { sign: "✓", paint: (colors) => (text) => colors.bold(colors.green(text)) },
   RunFailed: { sign: "✗", paint: (colors) => (text) => colors.bold(colors.red(text)) },
+  ThreadStarted: { sign: "●" },
+  ThreadContinued: { sign: "▶" },
+  ThreadStepSettled: { sign: "✓", paint: (colors) => colors.green },
+  ThreadQuestionAsked: { sign: "?", paint: (colors) => colors.magenta },
+  ThreadAnswered: { sign: "!", paint: (colors) => colors.magenta },
+  ThreadPaused: { sign: "?", paint: (colors) => colors.magenta },
+  ThreadInterrupted: { sign: "✗", paint: (colors) => colors.yellow },
+  ThreadCompleted: { sign: "✓", paint: (colors) => (text) => colors.bold(colors.green(text)) },
+  ThreadFailed: { sign: "✗", paint: (colors) => (text) => colors.bold(colors.red(text)) },
+  ThreadCheckpointPut: { sign: "●" },
   RunCancelled: { sign: "✗", paint: (colors) => (text) => colors.bold(colors.yellow(text)) },
 };
 
@@ -37,7 +47,7 @@ export const eventText = (entry: HistoryEntry, colors: typeof out): string => {
   const text = describeEvent(entry);
   if (paint === undefined) return `${sign} ${text}`;
   // The result of a step is long; a coloured sign is enough for what went well.
-  return event.type === "StepSettled" && !failed
+  return (event.type === "StepSettled" && !failed) || event.type === "ThreadStepSettled"
     ? `${paint(colors)(sign)} ${text}`
     : paint(colors)(`${sign} ${text}`);
 };

@@ -49,12 +49,17 @@ export const resolveRun = async (log: EventLog, typed: string): Promise<string> 
 };
 
 const runsBeginningWith = async (log: EventLog, prefix: string): Promise<string[]> => {
-  const found: string[] = [];
-  const filter = { streamPrefix: runStream(prefix), types: ["RunCreated"] };
-  for await (const { stream } of log.readAll({ filter, max: NAMED + 1 }))
-    found.push(runIdOf(stream) ?? stream);
-  return found;
+  const found = new Set<string>();
+  const filter = { streamPrefix: runStream(prefix), types: FIRST_EVENTS };
+  for await (const { stream } of log.readAll({ filter })) {
+    found.add(runIdOf(stream) ?? stream);
+    if (found.size > NAMED) break;
+  }
+  return [...found];
 };
+
+/** What the stream of a run, or of a thread, may begin with. A thread may begin anew. */
+const FIRST_EVENTS = ["RunCreated", "ThreadStarted", "ThreadCheckpointPut"];
 
 const ambiguous = (typed: string, candidates: readonly string[]): CliError => {
   const named = candidates.slice(0, NAMED).map((id) => `  ${id}`);

@@ -2,7 +2,7 @@
  * What commands print: data on standard output, messages on standard error, colours only where somebody sees them.
  */
 import pc from "picocolors";
-import type { RunStatus } from "../projections/run-state.ts";
+import type { ListedStatus } from "../projections/run-state.ts";
 
 type Colors = ReturnType<typeof pc.createColors>;
 
@@ -35,9 +35,11 @@ const STATUS_COLORS = {
   completed: "green",
   failed: "red",
   cancelled: "yellow",
-} as const satisfies Record<RunStatus, keyof Colors>;
+  awaiting_input: "magenta",
+  interrupted: "yellow",
+} as const satisfies Record<ListedStatus, keyof Colors>;
 
-export const statusText = (status: RunStatus, colors: Colors = out): string =>
+export const statusText = (status: ListedStatus, colors: Colors = out): string =>
   colors[STATUS_COLORS[status]](status);
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not reach a terminal.

@@ -9,6 +9,8 @@ export const waitText = (wait: Awaited, now = Date.now()): string => {
     const id = wait.correlationId === undefined ? "" : `, correlation id ${quoted(wait.correlationId)}`;
     return `the end of sleep ${quoted(waitName(wait.key))} ${untilText(wait.until, now)}${id}`;
   }
+  if (wait.kind === "question")
+    return `an answer to ${quoted(wait.key)}, asked ${formatDuration(Math.max(0, now - wait.since))} ago: ${harmless(wait.reason)}`;
   const until = wait.until === undefined ? "without a deadline" : untilText(wait.until, now);
   return `a signal to ${quoted(wait.token)} ${until}, asked ${formatDuration(Math.max(0, now - wait.since))} ago`;
 };

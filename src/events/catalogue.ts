@@ -98,3 +98,11 @@ export type HistoryEvent = RunEvent | ThreadEvent;
 export const isThreadEvent = <E extends { readonly type: string }>(
   event: E,
 ): event is E & { readonly type: ThreadEvent["type"] } => Object.hasOwn(THREAD_EVENTS, event.type);
+
+/** The fields of an event of this type that hold payloads. */
+export const payloadFields = (type: HistoryEvent["type"]): readonly string[] => {
+  const { payload = [] } = SCHEMAS[type];
+  return typeof payload === "string" ? [payload] : payload;
+};
+
+const SCHEMAS: { readonly [T in HistoryEvent["type"]]: EventSchema } = { ...RUN_EVENTS, ...THREAD_EVENTS };

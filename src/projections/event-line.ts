@@ -1,27 +1,33 @@
 /**
- * One clear English line for an event of a run, for the CLI and for logs.
+ * One clear English line for an event of a run or a thread, for the CLI and for logs.
  *
  * Text from outside is quoted and free of control characters, so that a name cannot play tricks on a terminal. A payload is shown as
  * the beginning of its JSON. Steps go by their keys, waits by their names.
  */
-import type { RunEvent } from "../events/catalogue.ts";
+import { isThreadEvent, payloadFields, type RunEvent } from "../events/catalogue.ts";
 import type { Payload } from "../events/payload.ts";
+import { escapeControls, PREVIEW_LENGTH, plain, preview, quoted } from "./event-words.ts";
 import type { HistoryEntry } from "./history.ts";
+import { describeThreadEvent } from "./thread-event-line.ts";
 
-const PREVIEW_LENGTH = 80;
 /** Claims are held by UUIDs; so much of one tells people which is which. */
 const UUID = /^([0-9a-f]{8})-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 /** What happened, without when: entries carry their own instants. */
-export const describeEvent = ({ event }: Pick<HistoryEntry, "event">): string => describe(event);
+export const describeEvent = ({ event }: Pick<HistoryEntry, "event">): string =>
+  isThreadEvent(event) ? describeThreadEvent(event) : describe(event);
 
 /** Whether the line of {@link describeEvent} shows a payload that is longer than what is shown. */
 export const cutsPayload = ({ event }: Pick<HistoryEntry, "event">): boolean => {
-  const { input, output, payload } = event.data as { input?: Payload; output?: Payload; payload?: Payload };
-  return [input, output, payload].some(
-    (one) => one !== undefined && escapeControls(JSON.stringify(one.json)).length > PREVIEW_LENGTH,
-  );
+  const data: Readonly<Record<string, unknown>> = event.data;
+  return payloadFields(event.type).some((field) => {
+    const payload = field === UNSHOWN ? undefined : (data[field] as Payload | undefined);
+    return payload !== undefined && escapeControls(JSON.stringify(payload.json)).length > PREVIEW_LENGTH;
+  });
 };
+
+/** No line shows it. */
+const UNSHOWN = "metadata";
 
 const describe = (event: RunEvent): string => {
   switch (event.type) {
@@ -122,20 +128,3 @@ export const formatInstant = (ms: number): string => {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? `${ms} ms after 1970` : date.toISOString();
 };
-
-/** Text as a JSON string, with the control characters that JSON leaves in escaped as well. */
-const quoted = (text: string): string => escapeControls(JSON.stringify(text));
-
-const plain = (text: string): string => quoted(text).slice(1, -1).replaceAll('\\"', '"');
-
-const preview = (payload: Payload | undefined): string => {
-  if (payload === undefined) return "nothing";
-  const json = escapeControls(JSON.stringify(payload.json));
-  return json.length <= PREVIEW_LENGTH ? json : `${json.slice(0, PREVIEW_LENGTH - 1)}…`;
-};
-
-const escapeControls = (json: string): string =>
-  json.replace(
-    /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );

@@ -5,17 +5,18 @@
  *
  * Invariants:
  * - I1 Each event is folded once: the writer leaves out those at or below the row's revision, as deliveries may repeat.
- * - I2 Only open waits and hooks are kept; a run that is over, or cannot be read, has none.
+ * - I2 Only open waits and hooks are kept; a run that is over, or cannot be read, has none, and neither has a thread.
  * - I3 A key is recorded once by the write side, so an ended wait leaves nothing behind.
  * - I4 An event that cannot be decoded marks its run, with the reason, and nothing else. The run's status is still followed.
  */
-import type { RunCreated, RunEvent } from "../events/catalogue.ts";
+import { type HistoryEvent, isThreadEvent, type RunCreated, type RunEvent } from "../events/catalogue.ts";
 import type { Position, RecordedEvent } from "../events/event-log.ts";
 import { deadlineKey } from "./hook-keys.ts";
-import { isTerminal, type RunStatus } from "./run-state.ts";
+import { foldThreadIntoIndex, INDEXED_THREAD_TYPES } from "./run-index-threads.ts";
+import { isTerminal, type ListedStatus, type RunStatus } from "./run-state.ts";
 
 /** The event types that the index is made of. */
-export const INDEXED_TYPES: readonly RunEvent["type"][] = [
+export const INDEXED_TYPES: readonly HistoryEvent["type"][] = [
   "RunCreated",
   "RunStarted",
   "RunCompleted",
@@ -27,6 +28,7 @@ export const INDEXED_TYPES: readonly RunEvent["type"][] = [
   "HookOpened",
   "HookDelivered",
   "HookClosed",
+  ...INDEXED_THREAD_TYPES,
 ];
 
 export interface WaitRow {
@@ -46,8 +48,10 @@ export interface HookRow {
 export interface RunChange {
   /** The row's number in the index; absent while the run is not in it. */
   readonly id: number | undefined;
+  /** A thread's event is among what was folded: workers are owed nothing of it. */
+  thread: boolean;
   workflow: string;
-  status: RunStatus;
+  status: ListedStatus;
   createdAt: number;
   endedAt: number | undefined;
   key: string | undefined;
@@ -67,6 +71,7 @@ export interface RunChange {
 /** A run of which nothing is known yet. */
 export const newRunChange = (first: RecordedEvent): RunChange => ({
   id: undefined,
+  thread: false,
   workflow: "",
   status: "pending",
   createdAt: first.recordedAt,
@@ -83,13 +88,14 @@ export const newRunChange = (first: RecordedEvent): RunChange => ({
 });
 
 /** Has the run no open waits and hooks by rule I2? */
-export const keepsNoWaits = (run: RunChange): boolean => isTerminal(run.status) || run.problem !== undefined;
+export const keepsNoWaits = (run: RunChange): boolean =>
+  run.thread || isTerminal(run.status) || run.problem !== undefined;
 
 /** Folds one event into `run`, which it edits. `decoded` is the event, or why it could not be read. */
 export const foldIntoIndex = (
   run: RunChange,
   recorded: RecordedEvent,
-  decoded: RunEvent | { readonly unreadable: string },
+  decoded: HistoryEvent | { readonly unreadable: string },
 ): void => {
   const first = run.revision === -1;
   run.revision = recorded.revision;
@@ -97,6 +103,8 @@ export const foldIntoIndex = (
   if ("unreadable" in decoded) {
     if (first) guessCreation(run, recorded);
     run.problem ??= decoded.unreadable;
+  } else if (isThreadEvent(decoded)) {
+    foldThreadIntoIndex(run, decoded, first);
   } else {
     if (first && decoded.type !== "RunCreated")
       run.problem ??= `the first event of interest, at revision ${recorded.revision}, is ${decoded.type} and not RunCreated`;

@@ -14,14 +14,14 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { Position } from "../events/event-log.ts";
 import { InvalidCursorError } from "./invalid-cursor-error.ts";
 import { givenText, inSnapshot, storedText } from "./run-index-schema.ts";
-import { type RunStatus, STATUSES } from "./run-state.ts";
+import { type ListedStatus, STATUSES } from "./run-state.ts";
 
-/** A run as the index knows it. Instants in epoch milliseconds; optional fields are absent where there is nothing. */
+/** A run or a thread as the index knows it. Instants in epoch milliseconds; optional fields are absent where there is nothing. */
 export interface RunSummary {
   readonly runId: string;
   /** `""` where the run's first event could not be read. */
   readonly workflow: string;
-  readonly status: RunStatus;
+  readonly status: ListedStatus;
   readonly createdAt: number;
   readonly endedAt?: number;
   readonly key?: string;
@@ -37,7 +37,7 @@ export interface RunSummary {
 export interface RunFilter {
   readonly workflow?: string;
   /** One status, or any of several; an empty list matches nothing. */
-  readonly status?: RunStatus | readonly RunStatus[];
+  readonly status?: ListedStatus | readonly ListedStatus[];
 }
 
 export interface ListQuery extends RunFilter {
@@ -150,9 +150,9 @@ export const pageSize = (limit: number | undefined): number =>
 
 const ALL_STATUSES = STATUSES.map((_, number) => number);
 
-const statusNumbers = (status: RunStatus | readonly RunStatus[]): number[] => {
+const statusNumbers = (status: ListedStatus | readonly ListedStatus[]): number[] => {
   const wanted = typeof status === "string" ? [status] : status;
-  return ALL_STATUSES.filter((number) => wanted.includes(STATUSES[number] as RunStatus));
+  return ALL_STATUSES.filter((number) => wanted.includes(STATUSES[number] as ListedStatus));
 };
 
 /** Everything before this place is listed: the end of the page before, or of the time asked for. No run id sorts before `""`. */
@@ -194,7 +194,7 @@ const placeOfCursor = (cursor: string): Place => {
 const summary = (row: Row): RunSummary => ({
   runId: givenText(String(row.run)),
   workflow: givenText(String(row.name)),
-  status: STATUSES[Number(row.status)] as RunStatus,
+  status: STATUSES[Number(row.status)] as ListedStatus,
   createdAt: Number(row.created_at),
   ...(row.ended_at === null ? {} : { endedAt: Number(row.ended_at) }),
   ...(row.key === null ? {} : { key: givenText(String(row.key)) }),

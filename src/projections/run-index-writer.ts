@@ -10,7 +10,7 @@
  * - W3 `counts` is the number of rows per workflow and status.
  */
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import type { RunEvent } from "../events/catalogue.ts";
+import type { HistoryEvent } from "../events/catalogue.ts";
 import type { Position, RecordedEvent } from "../events/event-log.ts";
 import { RUN_PREFIX } from "../events/stream-names.ts";
 import { foldIntoIndex, keepsNoWaits, newRunChange, type RunChange } from "./run-index-fold.ts";
@@ -20,7 +20,7 @@ import { STATUSES } from "./run-state.ts";
 /** The order is the storage format: a kind is stored as its place here, as a status is in {@link STATUSES}. */
 export const WAIT_KINDS = ["sleep", "hookTimeout"] as const;
 
-export type DecodeForIndex = (event: RecordedEvent) => RunEvent | { readonly unreadable: string };
+export type DecodeForIndex = (event: RecordedEvent) => HistoryEvent | { readonly unreadable: string };
 
 export interface IndexWriter {
   /** Folds the events, which are in log order, into the tables. To be called inside a transaction. */
@@ -32,8 +32,10 @@ export interface IndexWriter {
 interface Touched {
   readonly run: string;
   readonly change: RunChange;
-  /** Workflow and status under which the row counts so far; absent for a new one. */
-  readonly counted: { readonly workflow: number; readonly status: number } | undefined;
+  /** Workflow and status under which the row counts so far, and its end as stored; absent for a new one. */
+  readonly counted:
+    | { readonly workflow: number; readonly status: number; readonly endedAt: number | undefined }
+    | undefined;
   /** The number that a row which is made anew had before. */
   readonly formerId?: number;
 }
@@ -44,14 +46,15 @@ export const indexWriter = (database: DatabaseSync, decode: DecodeForIndex): Ind
   const load = (run: string, first: RecordedEvent): Touched => {
     const row = sql.load.get(run);
     if (row === undefined) return { run, change: newRunChange(first), counted: undefined };
-    const counted = { workflow: Number(row.workflow), status: Number(row.status) };
+    const endedAt = row.ended_at === null ? undefined : Number(row.ended_at);
+    const counted = { workflow: Number(row.workflow), status: Number(row.status), endedAt };
     const change: RunChange = {
       ...newRunChange(first),
       id: Number(row.id),
       workflow: givenText(String(row.name)),
       status: STATUSES[counted.status] ?? "pending",
       createdAt: Number(row.created_at),
-      endedAt: row.ended_at === null ? undefined : Number(row.ended_at),
+      endedAt,
       key: optional(row.key),
       tenant: optional(row.tenant),
       codeVersion: optional(row.code_version),
@@ -86,7 +89,8 @@ export const indexWriter = (database: DatabaseSync, decode: DecodeForIndex): Ind
       writeWaits(sql, change.id, change);
     }
     const [nextWake, ready] = keepsNoWaits(change) ? NOTHING_AHEAD : outlook(sql, change.id);
-    if (counted.status === status) sql.update.run(revision, position, problem, nextWake, ready, change.id);
+    if (counted.status === status && counted.endedAt === change.endedAt)
+      sql.update.run(revision, position, problem, nextWake, ready, change.id);
     else {
       sql.updateStatus.run(
         status,

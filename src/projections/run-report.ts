@@ -4,7 +4,7 @@
  */
 
 import type { HistoryEntry } from "./history.ts";
-import type { RunStatus } from "./run-state.ts";
+import type { ListedStatus } from "./run-state.ts";
 import type { Timeline } from "./timeline.ts";
 import { timelineOf } from "./timeline.ts";
 
@@ -16,11 +16,22 @@ export type Awaited =
       readonly token: string;
       readonly since: number;
       readonly until?: number;
+    }
+  /** A person's answer to a thread's question. */
+  | {
+      readonly kind: "question";
+      /** The question's id. */
+      readonly key: string;
+      readonly reason: string;
+      readonly since: number;
+      readonly until?: never;
     };
 
 export interface RunReport {
   readonly workflow: string;
-  readonly status: RunStatus;
+  /** Set where this is a thread. */
+  readonly thread?: true;
+  readonly status: ListedStatus;
   /** Why it failed, or was cancelled. */
   readonly reason?: string;
   readonly createdAt?: number;
@@ -44,11 +55,12 @@ export const runReport = (history: Iterable<HistoryEntry>): RunReport => reportO
 
 /** The report of a timeline that is at hand already. */
 export const reportOf = (timeline: Timeline): RunReport => {
-  const { workflow, status, reason, createdAt, startedAt, endedAt } = timeline;
+  const { workflow, thread, status, reason, createdAt, startedAt, endedAt } = timeline;
   const steps = timeline.rows.filter((row) => row.kind === "step");
   const firstClaim = earliest(steps.flatMap(({ claims }) => claims.map(({ at }) => at)));
   return {
     workflow,
+    ...(thread === undefined ? {} : { thread }),
     status,
     ...(reason === undefined ? {} : { reason }),
     ...(createdAt === undefined ? {} : { createdAt }),
@@ -69,7 +81,7 @@ export const reportOf = (timeline: Timeline): RunReport => {
   };
 };
 
-const awaitedBy = ({ rows }: Timeline): Awaited[] => {
+const awaitedBy = ({ rows, status }: Timeline): Awaited[] => {
   const open: Awaited[] = [];
   for (const row of rows) {
     if (row.kind === "sleep" && row.status === "waiting") {
@@ -89,6 +101,8 @@ const awaitedBy = ({ rows }: Timeline): Awaited[] => {
         since: openedAt,
         ...(deadline === undefined ? {} : { until: deadline }),
       });
+    } else if (row.kind === "question" && row.status === "open" && status === "awaiting_input") {
+      open.push({ kind: "question", key: row.key, reason: row.reason, since: row.askedAt });
     }
   }
   const until = (wait: Awaited): number => wait.until ?? Number.POSITIVE_INFINITY;

@@ -8,11 +8,14 @@
  * - S2 `settled` lists the steps, sleeps and hooks in the order in which they settled in the stream (law L1).
  * - S3 fold(prefix) then fold(rest) = fold(all); values in the maps are replaced, never edited, so that layers may share them.
  */
-import type { RunCreated, RunEvent, StepSettled } from "../events/catalogue.ts";
+import type { RunCreated, RunEvent, StepSettled, ThreadStatus } from "../events/catalogue.ts";
 import type { Payload } from "../events/payload.ts";
 import { layeredOver, type MapLike } from "./layered-map.ts";
 
 export type RunStatus = "pending" | "running" | "completed" | "failed" | "cancelled";
+
+/** Where a run or a thread stands, as lists and reports have it. */
+export type ListedStatus = RunStatus | ThreadStatus;
 
 /** One holder's charge for an attempt, taken at an instant in epoch milliseconds. */
 export type Charge = { readonly holder: string; readonly at: number };
@@ -72,12 +75,20 @@ export const speculate = (state: RunState): RunState => ({
 });
 
 /** Every status. The run index stores a status as its place here: the order stays, new ones go to the end. */
-export const STATUSES: readonly RunStatus[] = ["pending", "running", "completed", "failed", "cancelled"];
+export const STATUSES: readonly ListedStatus[] = [
+  "pending",
+  "running",
+  "completed",
+  "failed",
+  "cancelled",
+  "awaiting_input",
+  "interrupted",
+];
 
 /** The statuses of a run that is not over: only such a run is walked, ended or cancelled. */
 export const RUNNABLE: readonly RunStatus[] = ["pending", "running"];
 
-export const isTerminal = (status: RunStatus): boolean =>
+export const isTerminal = (status: ListedStatus): boolean =>
   status === "completed" || status === "failed" || status === "cancelled";
 
 /** Folds one event into `state`, which it edits. `revision` is the event's place in the stream. */

@@ -5,14 +5,14 @@ import type { Runstream } from "../../src/embedded/runstream.ts";
 import { stepSignal } from "../../src/engine/step-context.ts";
 import type { AnyWorkflowDef } from "../../src/engine/workflow.ts";
 import { workflow } from "../../src/engine/workflow.ts";
-import type { RunEvent } from "../../src/events/catalogue.ts";
+import type { HistoryEvent } from "../../src/events/catalogue.ts";
 import { deferred } from "../engine/scene.ts";
 import { breakable, embedded, recorder, STORES, until } from "./kit.ts";
 
 const kit = embedded();
 
-const eventsOf = async (runstream: Runstream, runId: string): Promise<RunEvent[]> => {
-  const events: RunEvent[] = [];
+const eventsOf = async (runstream: Runstream, runId: string): Promise<HistoryEvent[]> => {
+  const events: HistoryEvent[] = [];
   for await (const { event } of runstream.history(runId)) events.push(event);
   return events;
 };

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { openRunstream, type Runstream } from "../../src/embedded/runstream.ts";
-import type { RunEvent } from "../../src/events/catalogue.ts";
+import type { HistoryEvent } from "../../src/events/catalogue.ts";
 import { checkSqliteLog } from "../../src/store-sqlite/index.ts";
 import { workflows } from "./kill-worker-process.ts";
 
@@ -107,13 +107,13 @@ const readEffects = (): Effect[] =>
       return { runId, key, attempt: Number(attempt), pid: Number(pid), at: Number(at) };
     });
 
-const eventsOf = async (rs: Runstream, runId: string): Promise<RunEvent[]> => {
-  const events: RunEvent[] = [];
+const eventsOf = async (rs: Runstream, runId: string): Promise<HistoryEvent[]> => {
+  const events: HistoryEvent[] = [];
   for await (const { event } of rs.history(runId)) events.push(event);
   return events;
 };
 
-const countBy = (events: readonly RunEvent[], type: RunEvent["type"]): Map<string, number> => {
+const countBy = (events: readonly HistoryEvent[], type: HistoryEvent["type"]): Map<string, number> => {
   const counts = new Map<string, number>();
   for (const event of events) {
     if (event.type !== type) continue;

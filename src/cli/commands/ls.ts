@@ -1,7 +1,7 @@
 /** `runstream ls`: a page of runs, newest first. */
 import type { Command } from "commander";
 import type { RunSummary } from "../../projections/run-index-queries.ts";
-import { type RunStatus, STATUSES } from "../../projections/run-state.ts";
+import { type ListedStatus, STATUSES } from "../../projections/run-state.ts";
 import { collect, type GlobalOptions, wholeNumber } from "../command-options.ts";
 import { nearest } from "../nearest.ts";
 import { existingStore, indexFile, withLog } from "../store-file.ts";
@@ -70,7 +70,7 @@ const ls = async (options: LsOptions): Promise<void> => {
   if (page.cursor !== undefined) tell(out.dim(`There are more: --cursor ${page.cursor}`));
 };
 
-const statusesOf = (asked: readonly string[]): RunStatus[] =>
+const statusesOf = (asked: readonly string[]): ListedStatus[] =>
   asked
     .flatMap((text) => text.split(","))
     .map((text) => {

@@ -1,6 +1,5 @@
 /** `runstream show`: what a run was given, did and returned, what it is waiting for, and which of its bodies ran more than once. */
 import type { Command } from "commander";
-import type { RunCompleted, RunCreated } from "../../events/catalogue.ts";
 import type { Payload } from "../../events/payload.ts";
 import { formatDuration, formatInstant, waitName } from "../../projections/event-line.ts";
 import type { RunReport } from "../../projections/run-report.ts";
@@ -42,9 +41,9 @@ const MOST_ROWS = 60;
 interface Shown {
   readonly runId: string;
   readonly db: string;
-  readonly created: RunCreated["data"] | undefined;
+  readonly created: { readonly input?: Payload; readonly key?: string } | undefined;
   /** Absent where the run has not completed. */
-  readonly completed: RunCompleted["data"] | undefined;
+  readonly completed: { readonly output?: Payload } | undefined;
   readonly report: RunReport;
   readonly timeline: Timeline;
 }
@@ -61,8 +60,11 @@ const show = async (typed: string, { db, json }: GlobalOptions): Promise<void> =
     for await (const entry of readHistory(log, id)) {
       const { event } = entry;
       if (event.type === "RunCreated") created ??= event.data;
+      if (event.type === "ThreadStarted") created = event.data;
+      if (event.type === "ThreadStarted" || event.type === "ThreadContinued") completed = undefined;
       add(entry);
       if (event.type === "RunCompleted" && timeline.status === "completed") completed ??= event.data;
+      if (event.type === "ThreadCompleted") completed = event.data;
     }
     return id;
   });
@@ -116,7 +118,11 @@ const asText = (shown: Shown): string => {
   if (waitingFor.length > 0)
     parts.push(`Waiting for\n${waitingFor.map((wait) => `  ${waitText(wait)}`).join("\n")}`);
   else if (report.endedAt === undefined && steps.running === 0)
-    parts.push("Waiting for nothing: it goes on when a worker runs.");
+    parts.push(
+      report.thread
+        ? "Waiting for nothing: a thread goes on when a program continues it."
+        : "Waiting for nothing: it goes on when a worker runs.",
+    );
   if (begunAgain.length > 0)
     parts.push(
       `Begun more than once\n${begunAgain.map(({ key: step, begun }) => `  ${harmless(step)}, ${begun} times`).join("\n")}`,
@@ -157,18 +163,19 @@ const cellsOf = (row: TimelineRow, { createdAt = 0, endedAt }: RunReport): Cells
     case "step": {
       // From the first body on: what a crash cost is part of how long the run took.
       const first = (row.claims.find(({ releasedAt }) => releasedAt === undefined) ?? row.claims[0])?.at;
-      const at = first ?? row.startedAt;
+      const at = first ?? row.startedAt ?? row.finishedAt;
       const color = row.status === "ok" ? out.green : row.status === "failed" ? out.red : out.cyan;
       const last = row.startedAt ?? row.claims.findLast(({ releasedAt }) => releasedAt === undefined)?.at;
       const when =
         last === undefined ? "" : `, the last time after ${formatDuration(Math.max(0, last - createdAt))}`;
+      const recovered = row.recovered === undefined ? "" : `, recovered from: ${harmless(row.recovered)}`;
       const again = row.begun > 1 ? `, begun ${row.begun} times${when}` : "";
       const why = row.error === undefined ? "" : `: ${harmless(row.error)}`;
       return {
         ...(at !== undefined && { at }),
         what: `step ${row.key}`,
         ...(row.durationMs !== undefined && { took: row.durationMs }),
-        state: { text: `${unless("running", row.status)}${again}${why}`, color },
+        state: { text: `${unless("running", row.status)}${again}${why}${recovered}`, color },
       };
     }
     case "sleep":
@@ -182,6 +189,13 @@ const cellsOf = (row: TimelineRow, { createdAt = 0, endedAt }: RunReport): Cells
       return {
         at: row.openedAt,
         what: `wait for ${row.token}`,
+        ...(row.waitedMs !== undefined && { took: row.waitedMs }),
+        state: { text: unless("open", row.status), color: out.magenta },
+      };
+    case "question":
+      return {
+        at: row.askedAt,
+        what: `question ${row.key}: ${row.reason}`,
         ...(row.waitedMs !== undefined && { took: row.waitedMs }),
         state: { text: unless("open", row.status), color: out.magenta },
       };
