@@ -1,0 +1,156 @@
+/**
+ * A stand-in EventStoreDB node for tests: one server that speaks the database's gRPC protocol over one of Runstream's own logs.
+ *
+ * It is not the database: see README.md here for what it leaves out. A real server is the judge.
+ */
+import { randomUUID } from "node:crypto";
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import type { EventLog } from "../../src/events/event-log.ts";
+import { createMemoryLog } from "../../src/store-memory/index.ts";
+import { openSqliteLog } from "../../src/store-sqlite/index.ts";
+import type { Core, Counts } from "./core.ts";
+import { Database } from "./database.ts";
+import { Faults } from "./faults.ts";
+import { seed } from "./seed.ts";
+import { register } from "./services.ts";
+
+export interface NodeOptions {
+  /** Default: any free port, the same one after a restart. */
+  readonly port?: number;
+  /** Default `"127.0.0.1"`. */
+  readonly host?: string;
+  /** A file for a SQLite log that outlives the node. Default: a log in memory that outlives `kill` and `restart`. */
+  readonly file?: string;
+  /** A log of the caller's, which he closes himself. Not together with `file`. */
+  readonly log?: EventLog;
+  readonly faults?: Faults;
+  /** What the node says it is. Default `"24.2.0"`; from 24.10 on metadata counts to the size of an append. */
+  readonly version?: string;
+  /** Does the node offer BatchAppend? Default true. */
+  readonly batchAppend?: boolean;
+  /** Bytes of one append. Default 1 MiB. */
+  readonly maxAppendSize?: number;
+  /** See {@link Limits.commitTimeoutMs}. Default 2,000. */
+  readonly commitTimeoutMs?: number;
+  /** Bytes for the ids of recent events. Default 8 MiB. */
+  readonly idCacheBytes?: number;
+  readonly clock?: () => number;
+}
+
+export interface StandInNode {
+  readonly port: number;
+  /** `esdb://…` for the official clients. */
+  readonly connectionString: string;
+  readonly faults: Faults;
+  readonly counts: Counts;
+  /** Breaks every connection, as when the process is gone. What was acknowledged stays. */
+  kill(): Promise<void>;
+  /** Starts again after `kill` (and kills first, if it must), on the same port and with the same data. */
+  restart(): Promise<void>;
+  /** Kills and closes the log. Idempotent. */
+  stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const MIB = 1024 * 1024;
+/** A client sends appends in pieces of up to 3 MiB, and takes messages of up to 17 MiB. */
+const MESSAGE_LIMIT = 17 * MIB;
+
+export const startNode = async (options: NodeOptions = {}): Promise<StandInNode> => {
+  const node = new RunningNode(options);
+  await node.start();
+  return node;
+};
+
+class RunningNode implements StandInNode {
+  readonly faults: Faults;
+  readonly counts: Counts = { appends: 0, events: 0, calls: {} };
+  readonly #options: NodeOptions;
+  readonly #host: string;
+  readonly #id = randomUUID();
+  #port: number;
+  #log: EventLog | undefined;
+  #server: Server | undefined;
+
+  constructor(options: NodeOptions) {
+    this.#options = options;
+    this.faults = options.faults ?? new Faults();
+    this.#host = options.host ?? "127.0.0.1";
+    this.#port = options.port ?? 0;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get connectionString(): string {
+    return `esdb://${this.#host}:${this.#port}?tls=false`;
+  }
+
+  async start(): Promise<void> {
+    const { options } = { options: this.#options };
+    this.#log ??=
+      options.log ?? (options.file === undefined ? createMemoryLog() : openSqliteLog(options.file));
+    const database = await Database.open(this.#log, options);
+    await seed(database);
+    const core: Core = {
+      database,
+      faults: this.faults,
+      counts: this.counts,
+      limits: {
+        maxAppendSize: options.maxAppendSize ?? MIB,
+        countsMetadata: countsMetadata(options.version ?? DEFAULT_VERSION),
+        commitTimeoutMs: options.commitTimeoutMs ?? 2_000,
+      },
+    };
+    const server = new Server({ "grpc.max_receive_message_length": MESSAGE_LIMIT });
+    register(server, core, {
+      version: options.version ?? DEFAULT_VERSION,
+      batchAppend: options.batchAppend ?? true,
+      member: () => ({ id: this.#id, host: this.#host, port: this.#port, leads: true }),
+    });
+    this.#port = await bind(server, `${this.#host}:${this.#port}`);
+    this.#server = server;
+  }
+
+  async kill(): Promise<void> {
+    this.#server?.forceShutdown();
+    this.#server = undefined;
+    if (this.#options.file === undefined) return;
+    await this.#log?.close();
+    this.#log = undefined;
+  }
+
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    if (this.#options.log === undefined) await this.#log?.close();
+    this.#log = undefined;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
+
+const DEFAULT_VERSION = "24.2.0";
+
+const countsMetadata = (version: string): boolean => {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > 24 || (major === 24 && minor >= 10);
+};
+
+const bind = (server: Server, address: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
+      if (error === null) resolve(port);
+      else
+        reject(
+          new Error(`The stand-in node cannot listen on ${address}: ${error.message}`, { cause: error }),
+        );
+    });
+  });
