@@ -20,6 +20,8 @@ export type ThreadStarted = {
     readonly input?: Payload;
     readonly metadata?: Payload;
     readonly tenant?: string;
+    /** Present where this is a checkpoint of its own: that of a start, before any step. */
+    readonly checkpoint?: number;
     readonly at: number;
   };
 };
@@ -31,6 +33,8 @@ export type ThreadContinued = {
     readonly workflow: string;
     readonly metadata?: Payload;
     readonly tenant?: string;
+    /** As for {@link ThreadStarted}. */
+    readonly checkpoint?: number;
     readonly at: number;
   };
 };
@@ -50,10 +54,18 @@ export type ThreadStepSettled = {
   };
 };
 
-/** A question, as the thread asks it: an object with at least `id` and `reason`. The pause that follows holds it. */
+/**
+ * A question, as the thread asks it: an object with at least `id` and `reason`. The pause that follows holds it. `knownBy` is what the
+ * workflow knows the question again by when it is asked anew.
+ */
 export type ThreadQuestionAsked = {
   readonly type: "ThreadQuestionAsked";
-  readonly data: { readonly id: string; readonly question: Payload; readonly at: number };
+  readonly data: {
+    readonly id: string;
+    readonly question: Payload;
+    readonly knownBy?: string;
+    readonly at: number;
+  };
 };
 
 /** An answer. The last one of an id stands. */
@@ -121,13 +133,16 @@ export const threads = {
     payload: ["input", "metadata"],
     stored: storedData(
       { workflow: t.string, at: Finite },
-      { input: t.unknown, metadata: t.unknown, tenant: t.string },
+      { input: t.unknown, metadata: t.unknown, tenant: t.string, checkpoint: Finite },
     ),
   },
   ThreadContinued: {
     version: 1,
     payload: "metadata",
-    stored: storedData({ workflow: t.string, at: Finite }, { metadata: t.unknown, tenant: t.string }),
+    stored: storedData(
+      { workflow: t.string, at: Finite },
+      { metadata: t.unknown, tenant: t.string, checkpoint: Finite },
+    ),
   },
   ThreadStepSettled: {
     version: 1,
@@ -140,7 +155,7 @@ export const threads = {
   ThreadQuestionAsked: {
     version: 1,
     payload: "question",
-    stored: storedData({ id: t.string, question: t.unknown, at: Finite }),
+    stored: storedData({ id: t.string, question: t.unknown, at: Finite }, { knownBy: t.string }),
   },
   ThreadAnswered: {
     version: 1,

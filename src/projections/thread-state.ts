@@ -27,9 +27,10 @@ export interface ThreadLife {
   readonly input?: Payload;
   readonly steps: ThreadStepSettled["data"][];
   readonly answers: ThreadAnswered["data"][];
+  readonly asked: ThreadQuestionAsked["data"][];
 }
 
-/** A checkpoint as a place: so many steps and answers of `life`, and what was true just then. */
+/** A checkpoint as a place: so many steps, answers and questions of `life`, and what was true just then. */
 export interface ThreadCheckpoint {
   /** The checkpoint's number. */
   readonly step: number;
@@ -41,8 +42,9 @@ export interface ThreadCheckpoint {
   readonly life: ThreadLife;
   readonly steps: number;
   readonly answers: number;
-  /** The questions it waits for. */
-  readonly questions: readonly ThreadQuestionAsked["data"][];
+  readonly asked: number;
+  /** It waits for the questions from this place of `life.asked` on. */
+  readonly waitsFrom: number;
   readonly output: Payload | undefined;
   readonly error: ThreadFailed["data"]["error"] | undefined;
   readonly drained: ThreadInterrupted["data"]["drained"];
@@ -63,8 +65,6 @@ export interface ThreadState {
   /** When the thread first began, in epoch milliseconds. */
   createdAt: number | undefined;
   life: ThreadLife;
-  /** Questions asked since the last checkpoint. */
-  asked: ThreadQuestionAsked["data"][];
   readonly checkpoints: ThreadCheckpoint[];
 }
 
@@ -75,8 +75,7 @@ export const emptyThread = (): ThreadState => ({
   metadata: undefined,
   status: "running",
   createdAt: undefined,
-  life: { steps: [], answers: [] },
-  asked: [],
+  life: newLife({}),
   checkpoints: [],
 });
 
@@ -86,7 +85,7 @@ export const evolveThread = (state: ThreadState, event: ThreadEvent, revision: n
   switch (event.type) {
     case "ThreadStarted": {
       const { input } = event.data;
-      state.life = { ...(input !== undefined && { input }), steps: [], answers: [] };
+      state.life = newLife(input === undefined ? {} : { input });
       return takeUp(state, event.data);
     }
     case "ThreadContinued":
@@ -95,13 +94,13 @@ export const evolveThread = (state: ThreadState, event: ThreadEvent, revision: n
       state.life.steps.push(event.data);
       return checkpoint(state, event.data, "running");
     case "ThreadQuestionAsked":
-      state.asked.push(event.data);
+      state.life.asked.push(event.data);
       return;
     case "ThreadAnswered":
       state.life.answers.push(event.data);
       return;
     case "ThreadPaused":
-      return checkpoint(state, event.data, "awaiting_input", { questions: state.asked });
+      return checkpoint(state, event.data, "awaiting_input");
     case "ThreadInterrupted":
       return checkpoint(state, event.data, "interrupted", { drained: event.data.drained });
     case "ThreadFailed":
@@ -110,8 +109,8 @@ export const evolveThread = (state: ThreadState, event: ThreadEvent, revision: n
       return checkpoint(state, event.data, "completed", { output: event.data.output });
     case "ThreadCheckpointPut": {
       const { status, value } = event.data;
-      state.life = { base: value, steps: [], answers: [] };
-      takeUp(state, event.data);
+      state.life = newLife({ base: value });
+      takeUp(state, { ...event.data, checkpoint: undefined });
       return checkpoint(state, event.data, status, { whole: value });
     }
     default:
@@ -142,23 +141,32 @@ export const checkpointAt = ({ checkpoints }: ThreadState, step?: number): Threa
 
 const takeUp = (
   state: ThreadState,
-  data: { workflow: string; metadata?: Payload; tenant?: string; at: number },
+  data: {
+    workflow: string;
+    metadata?: Payload;
+    tenant?: string;
+    checkpoint?: number | undefined;
+    at: number;
+  },
 ): void => {
   state.workflow = data.workflow;
   state.metadata = data.metadata;
   state.tenant = data.tenant;
   state.status = "running";
   state.createdAt ??= data.at;
-  state.asked = [];
+  const { checkpoint: step, at } = data;
+  if (step !== undefined) checkpoint(state, { checkpoint: step, at }, "running");
 };
 
 const checkpoint = (
   state: ThreadState,
   { checkpoint: step, at }: { checkpoint: number; at: number },
   status: ThreadStatus,
-  more: Partial<Pick<ThreadCheckpoint, "questions" | "output" | "error" | "drained" | "whole">> = {},
+  more: Partial<Pick<ThreadCheckpoint, "output" | "error" | "drained" | "whole">> = {},
 ): void => {
   const { checkpoints, life, revision, workflow, metadata } = state;
+  const asked = life.asked.length;
+  const before = checkpoints.at(-1);
   while (checkpoints.length > 0 && checkpoints.at(-1)!.step >= step) checkpoints.pop();
   checkpoints.push({
     step,
@@ -169,7 +177,8 @@ const checkpoint = (
     life,
     steps: life.steps.length,
     answers: life.answers.length,
-    questions: NO_QUESTIONS,
+    asked,
+    waitsFrom: status !== "awaiting_input" ? asked : before?.life === life ? before.asked : 0,
     output: undefined,
     error: undefined,
     drained: undefined,
@@ -178,7 +187,11 @@ const checkpoint = (
     ...more,
   });
   state.status = status;
-  state.asked = [];
 };
 
-const NO_QUESTIONS: readonly ThreadQuestionAsked["data"][] = [];
+const newLife = (start: Pick<ThreadLife, "base" | "input">): ThreadLife => ({
+  ...start,
+  steps: [],
+  answers: [],
+  asked: [],
+});
