@@ -1,0 +1,134 @@
+/**
+ * The World: Runstream as the storage, queue and streams of the Workflow SDK, at spec version 5.
+ *
+ * This is a composition root: it decides nothing itself. The store is opened at the first use, so that a build which only asks for the
+ * queue's handler makes no file.
+ */
+import type { EventLog } from "../../events/event-log.ts";
+import type { SdkChunkEvent } from "../../events/sdk-chunks.ts";
+import type { SdkQueueEvent } from "../../events/sdk-queue.ts";
+import type { World } from "../../executor/world.ts";
+import type { WorkflowRun } from "../../executor/world-entities.ts";
+import type { Event } from "../../executor/world-events.ts";
+import { type ChunksState, chunkFold } from "./chunk-fold.ts";
+import { SPEC_VERSION } from "./decide.ts";
+import { type Deliveries, startDeliveries } from "./deliveries.ts";
+import { Directory } from "./directory.ts";
+import { newUlid } from "./ids.ts";
+import { openStore } from "./open-store.ts";
+import { sendMessage } from "./queue.ts";
+import { type QueueState, queueFold } from "./queue-fold.ts";
+import { strandedRuns } from "./recovery.ts";
+import { type SdkRunState, sdkRunFold } from "./run-fold.ts";
+import { SessionPool } from "./session-pool.ts";
+import { keyOfRun, settingsOf, type WorldOptions } from "./settings.ts";
+import { createStorage } from "./storage.ts";
+import { createStreamer } from "./streamer.ts";
+import { createQueueHandler, createTransport } from "./transport.ts";
+
+/** A World of the Workflow SDK that keeps everything in an EventLog. */
+export interface RunstreamWorld extends World {
+  /** It answers 412 to a write that rests on a view older than what a hook has received. */
+  readonly capabilities: { readonly preconditionGuard: true };
+  /** Takes messages and delivers them; before that, sends those that a crash kept from being sent. Idempotent. */
+  start(): Promise<void>;
+  /** Stops delivering, waits up to 5 s for what is under way, and closes the store unless it was given. Idempotent. */
+  close(): Promise<void>;
+  createRunId(): string;
+}
+
+interface Opened {
+  readonly log: EventLog;
+  readonly runs: SessionPool<SdkRunState, Event>;
+  readonly queues: SessionPool<QueueState, SdkQueueEvent>;
+  readonly chunks: SessionPool<ChunksState, SdkChunkEvent>;
+  readonly directory: Directory;
+}
+
+const GRACE_MS = 5_000;
+
+/**
+ * Makes a World for the Workflow SDK: name this package's `runstream/workflow-sdk` as its target world, or hand the result to `setWorld`.
+ *
+ * Every option may come from the environment. Nothing is opened before the first use, and nothing is delivered before `start`.
+ * @throws RangeError for an encryption key that is not 32 bytes, and for a concurrency below 1.
+ */
+export const createWorld = (options: WorldOptions = {}): RunstreamWorld => {
+  const settings = settingsOf(options, process.env);
+  const { clock, encryptionKey, logger } = settings;
+  const transport = createTransport(settings.baseUrl);
+  let opened: Promise<Opened> | undefined;
+  let started: Promise<Deliveries> | undefined;
+  let closed: Promise<void> | undefined;
+
+  const open = (): Promise<Opened> => {
+    if (closed !== undefined)
+      return Promise.reject(new Error("This World is closed. Make another one with createWorld()."));
+    opened ??= openStore(settings.store).then((log) => ({
+      log,
+      runs: new SessionPool(log, sdkRunFold),
+      queues: new SessionPool(log, queueFold),
+      chunks: new SessionPool(log, chunkFold),
+      directory: new Directory(log),
+    }));
+    // An opening that failed is tried again: the file may be there next time.
+    opened.catch(() => {
+      opened = undefined;
+    });
+    return opened;
+  };
+
+  const begin = async (): Promise<Deliveries> => {
+    const { log, queues } = await open();
+    const stranded = await strandedRuns(log);
+    for (const { runId, workflowName } of stranded)
+      await sendMessage(queues, workflowQueue(workflowName), { runId }, {}, clock());
+    if (stranded.length > 0)
+      logger.info("Runs that no message was on its way to were sent one", { runs: stranded.length });
+    const { group, concurrency } = settings;
+    return startDeliveries({ log, queues, transport, group, concurrency, clock, logger });
+  };
+
+  const end = async (): Promise<void> => {
+    const deliveries = await started?.catch(() => undefined);
+    await deliveries?.stop(GRACE_MS);
+    transport.close();
+    const { log } = (await opened?.catch(() => undefined)) ?? {};
+    if (typeof settings.store === "string") await log?.close();
+  };
+
+  return {
+    specVersion: SPEC_VERSION,
+    capabilities: { preconditionGuard: true },
+    ...createStorage({ open, clock }),
+    ...createStreamer({ open, clock }),
+    getDeploymentId: async () => settings.deploymentId,
+    async queue(name, message, queueOptions = {}) {
+      const { queues } = await open();
+      return { messageId: await sendMessage(queues, name, message, queueOptions, clock()) };
+    },
+    createQueueHandler,
+    createRunId: () => newUlid(clock()),
+    ...(encryptionKey !== undefined && {
+      getEncryptionKeyForRun: async (run: WorkflowRun | string) =>
+        keyOfRun(encryptionKey, typeof run === "string" ? run : run.runId),
+    }),
+    async start() {
+      started ??= begin();
+      started.catch(() => {
+        started = undefined;
+      });
+      await started;
+    },
+    close() {
+      closed ??= end();
+      return closed;
+    },
+  };
+};
+
+/** The queue that walks of a workflow are asked for by. */
+const workflowQueue = (workflowName: string): string => {
+  const namespace = process.env.WORKFLOW_QUEUE_NAMESPACE;
+  return `__${namespace ? `${namespace}_` : ""}wkf_workflow_${workflowName}`;
+};

@@ -1,0 +1,77 @@
+/** What a World is told by its options, and by the environment where they say nothing. */
+import { hkdfSync } from "node:crypto";
+import { consoleLogger, type Logger } from "../../engine/logger.ts";
+import type { EventLog } from "../../events/event-log.ts";
+
+export interface WorldOptions {
+  /**
+   * Where runs are kept: a file (made when it does not exist), `":memory:"`, an `esdb://` or `kurrentdb://` address, or any EventLog,
+   * which is then closed by its owner. Default: `RUNSTREAM_STORE`, or `./runstream.db`.
+   */
+  readonly store?: string | EventLog;
+  /** Where the application listens. Default: `RUNSTREAM_BASE_URL`, or `http://localhost:<PORT>`, both read at each delivery; port 3000. */
+  readonly baseUrl?: string;
+  /** Default: `RUNSTREAM_DEPLOYMENT_ID`, or `dpl_runstream`. */
+  readonly deploymentId?: string;
+  /** 32 bytes, as base64 or hex, from which each run's own key is derived. Default: `RUNSTREAM_ENCRYPTION_KEY`; without one nothing is encrypted. */
+  readonly encryptionKey?: string;
+  /** The group of workers that share the messages. Default `"workflow-sdk"`. */
+  readonly group?: string;
+  /** Messages under way at once in this process, a whole number of 1 or more. Default 256. */
+  readonly concurrency?: number;
+  /** Default: warnings and errors, one line each, on stderr. */
+  readonly logger?: Logger;
+  /** Epoch milliseconds. Default: `Date.now` as it is at the call. */
+  readonly clock?: () => number;
+}
+
+export interface Settings {
+  readonly store: string | EventLog;
+  readonly baseUrl: () => string;
+  readonly deploymentId: string;
+  readonly encryptionKey: Buffer | undefined;
+  readonly group: string;
+  readonly concurrency: number;
+  readonly logger: Logger;
+  readonly clock: () => number;
+}
+
+const DEFAULT_STORE = "./runstream.db";
+const DEFAULT_PORT = "3000";
+const DEFAULT_CONCURRENCY = 256;
+const KEY_BYTES = 32;
+
+const nothing = (): void => {};
+const quietLogger: Logger = { ...consoleLogger, debug: nothing, info: nothing };
+
+/** Throws RangeError for a key that is not 32 bytes and for a concurrency below 1. */
+export const settingsOf = (options: WorldOptions, env: NodeJS.ProcessEnv): Settings => {
+  const { concurrency = DEFAULT_CONCURRENCY } = options;
+  if (!Number.isSafeInteger(concurrency) || concurrency < 1)
+    throw new RangeError(`concurrency is ${concurrency}; it is a whole number of 1 or more.`);
+  return {
+    store: options.store ?? (env.RUNSTREAM_STORE || DEFAULT_STORE),
+    baseUrl: () =>
+      options.baseUrl ?? (env.RUNSTREAM_BASE_URL || `http://localhost:${env.PORT || DEFAULT_PORT}`),
+    deploymentId: options.deploymentId ?? (env.RUNSTREAM_DEPLOYMENT_ID || "dpl_runstream"),
+    encryptionKey: keyFrom(options.encryptionKey ?? env.RUNSTREAM_ENCRYPTION_KEY),
+    group: options.group ?? "workflow-sdk",
+    concurrency,
+    logger: options.logger ?? quietLogger,
+    clock: options.clock ?? (() => Date.now()),
+  };
+};
+
+const keyFrom = (text: string | undefined): Buffer | undefined => {
+  if (text === undefined || text === "") return undefined;
+  const key = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? "hex" : "base64");
+  if (key.length !== KEY_BYTES)
+    throw new RangeError(
+      `The encryption key has ${key.length} bytes; it is ${KEY_BYTES} bytes, as base64 or hex. Make one with "openssl rand -base64 32".`,
+    );
+  return key;
+};
+
+/** The key of one run: derived, so that a leaked one opens no other run. */
+export const keyOfRun = (key: Buffer, runId: string): Uint8Array =>
+  new Uint8Array(hkdfSync("sha256", key, "", `runstream/${runId}`, KEY_BYTES));
