@@ -11,6 +11,7 @@ import { openSqliteLog } from "../../src/store-sqlite/index.ts";
 import type { Core, Counts } from "./core.ts";
 import { Database } from "./database.ts";
 import { Faults } from "./faults.ts";
+import { Groups } from "./persistent/groups.ts";
 import { seed } from "./seed.ts";
 import { register } from "./services.ts";
 
@@ -34,6 +35,8 @@ export interface NodeOptions {
   readonly commitTimeoutMs?: number;
   /** Bytes for the ids of recent events. Default 8 MiB. */
   readonly idCacheBytes?: number;
+  /** How often persistent subscriptions look for what has timed out, in ms. Default 1,000. */
+  readonly tickMs?: number;
   readonly clock?: () => number;
 }
 
@@ -43,6 +46,8 @@ export interface StandInNode {
   readonly connectionString: string;
   readonly faults: Faults;
   readonly counts: Counts;
+  /** Hands out again, as if it had timed out, what members of persistent subscriptions have in hand. */
+  redeliver(): void;
   /** Breaks every connection, as when the process is gone. What was acknowledged stays. */
   kill(): Promise<void>;
   /** Starts again after `kill` (and kills first, if it must), on the same port and with the same data. */
@@ -71,6 +76,7 @@ class RunningNode implements StandInNode {
   #port: number;
   #log: EventLog | undefined;
   #server: Server | undefined;
+  #groups: Groups | undefined;
 
   constructor(options: NodeOptions) {
     this.#options = options;
@@ -88,7 +94,7 @@ class RunningNode implements StandInNode {
   }
 
   async start(): Promise<void> {
-    const { options } = { options: this.#options };
+    const options = this.#options;
     this.#log ??=
       options.log ?? (options.file === undefined ? createMemoryLog() : openSqliteLog(options.file));
     const database = await Database.open(this.#log, options);
@@ -104,7 +110,8 @@ class RunningNode implements StandInNode {
       },
     };
     const server = new Server({ "grpc.max_receive_message_length": MESSAGE_LIMIT });
-    register(server, core, {
+    this.#groups = new Groups(database, options.tickMs ?? 1_000);
+    register(server, core, this.#groups, {
       version: options.version ?? DEFAULT_VERSION,
       batchAppend: options.batchAppend ?? true,
       member: () => ({ id: this.#id, host: this.#host, port: this.#port, leads: true }),
@@ -113,7 +120,13 @@ class RunningNode implements StandInNode {
     this.#server = server;
   }
 
+  redeliver(): void {
+    for (const group of this.#groups?.list() ?? []) group.expire();
+  }
+
   async kill(): Promise<void> {
+    this.#groups?.close();
+    this.#groups = undefined;
     this.#server?.forceShutdown();
     this.#server = undefined;
     if (this.#options.file === undefined) return;

@@ -7,7 +7,10 @@ import { deleteService, tombstoneService } from "./delete-service.ts";
 import { answerOnce } from "./faulty-call.ts";
 import { supportedMethods } from "./features-service.ts";
 import { clusterOfOne } from "./gossip-service.ts";
-import { featuresService, gossipService, streamsService } from "./messages.ts";
+import { featuresService, gossipService, persistentService, streamsService } from "./messages.ts";
+import { consumeService } from "./persistent/consume-service.ts";
+import { groupService } from "./persistent/group-service.ts";
+import type { Groups } from "./persistent/groups.ts";
 import { readService } from "./read-service.ts";
 
 export interface Identity {
@@ -21,13 +24,17 @@ export interface Identity {
   };
 }
 
-export const register = (server: Server, core: Core, identity: Identity): void => {
+export const register = (server: Server, core: Core, groups: Groups, identity: Identity): void => {
   server.addService(streamsService.StreamsService, {
     read: readService(core),
     append: appendService(core),
     batchAppend: batchAppendService(core),
     delete: deleteService(core),
     tombstone: tombstoneService(core),
+  });
+  server.addService(persistentService.PersistentSubscriptionsService, {
+    ...groupService(core, groups),
+    read: consumeService(core, groups),
   });
   const supported = supportedMethods(identity.version, identity.batchAppend);
   server.addService(featuresService.ServerFeaturesService, {
