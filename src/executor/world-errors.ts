@@ -5,7 +5,7 @@
  * - W1 An error is told by its `name` alone: a World may bring its own classes, from any package and any copy of it.
  * - W2 Every class here carries the name and the status that the Workflow SDK looks for.
  */
-import { types } from "node:util";
+import { fieldOf, nameOf } from "./thrown.ts";
 
 /** How a World says no. `status` is the HTTP status of the answer, `retryAfter` a number of seconds. */
 export class WorkflowWorldError extends Error {
@@ -111,13 +111,6 @@ const ANSWERS: Readonly<Record<string, WorldAnswer>> = {
   ThrottleError: "throttled",
 };
 
-/** The `name` of whatever was thrown, `undefined` where it has none. Never throws. */
-export const nameOf = (thrown: unknown): string | undefined => {
-  if (typeof thrown !== "object" || thrown === null || types.isProxy(thrown)) return undefined;
-  const { name } = thrown as { name?: unknown };
-  return typeof name === "string" ? name : undefined;
-};
-
 /** Which of these answers an error is; `undefined` for all others, 412 among them: they are not the executor's to interpret. */
 export const worldAnswerOf = (error: unknown): WorldAnswer | undefined => {
   const name = nameOf(error);
@@ -126,6 +119,6 @@ export const worldAnswerOf = (error: unknown): WorldAnswer | undefined => {
 
 /** The seconds that a World asks to wait: at least 1, and 1 where it names none. */
 export const retryAfterSeconds = (error: unknown): number => {
-  const { retryAfter } = error as { retryAfter?: unknown };
+  const retryAfter = fieldOf(error, "retryAfter");
   return typeof retryAfter === "number" && retryAfter > 1 ? retryAfter : 1;
 };
