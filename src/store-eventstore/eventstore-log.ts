@@ -1,0 +1,168 @@
+/**
+ * The EventLog on EventStoreDB: puts appends, reads, subscriptions and consumer groups together over one connection. It decides
+ * nothing itself.
+ *
+ * Closing answers what is under way before the connection goes: appends are waited for, subscriptions complete, consumers hand back
+ * what they hold.
+ */
+import { left } from "fp-ts/lib/Either.js";
+import type { TaskEither } from "fp-ts/lib/TaskEither.js";
+import { Observable } from "rxjs";
+import type {
+  AppendError,
+  Appended,
+  CaughtUp,
+  Consumed,
+  ConsumeOptions,
+  EventData,
+  EventFilter,
+  EventLog,
+  ExpectedRevision,
+  Position,
+  ReadAllOptions,
+  ReadOptions,
+  RecordedEvent,
+  SubscribeOptions,
+} from "../events/event-log.ts";
+import { type AppendConnection, openAppendConnection } from "./append-connection.ts";
+import { Appender } from "./appender.ts";
+import { CatchUp } from "./catch-up.ts";
+import { closedError, closedTrouble } from "./client-errors.ts";
+import { type AppendMode, type Connection, openConnection, within } from "./connection.ts";
+import { Group } from "./group.ts";
+import { Reader } from "./reader.ts";
+import { outgoing } from "./records.ts";
+import type { Server } from "./settings.ts";
+
+export interface EventStoreLogOptions {
+  /** How long one call to the server may take, and a read say nothing, in ms. Default 10,000. */
+  readonly deadlineMs?: number;
+  /** For how long an append whose outcome is not known is tried again before it is answered `UnknownOutcome`, in ms. Default 10,000. */
+  readonly retryForMs?: number;
+  /** For how long a subscription or a consumer tries to reach the server again before it ends in an error, in ms. Default 60,000. */
+  readonly reconnectForMs?: number;
+  /** After how long a silence a subscription or a consumer makes sure that it is still there, in ms. Default 15,000. */
+  readonly heartbeatMs?: number;
+  /**
+   * How many events of a consumer group this process may hold beyond its consumers' `maxInFlight`: retries that wait for their time, and
+   * events of streams whose consumer is full. When that many wait, the group's other events wait with them. Default 512.
+   */
+  readonly prefetch?: number;
+  /**
+   * `"plain"` (default): one call for each append, with a deadline and a failure of its own. `"batch"`: all appends over one stream, which
+   * takes less time for each; when that stream breaks, the outcome of all that are under way is unknown and is asked for again. At most
+   * one log of a process may be in this mode: the client keeps pending batches in a table that all its instances share.
+   */
+  readonly appends?: AppendMode;
+}
+
+export class EventStoreLog implements EventLog {
+  readonly #server: string;
+  readonly #connection: Connection;
+  readonly #appendConnection: AppendConnection;
+  readonly #reader: Reader;
+  readonly #appender: Appender;
+  readonly #settings: Required<EventStoreLogOptions>;
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #subscriptions = new Set<CatchUp>();
+  readonly #groups = new Map<string, Group>();
+  #closing: Promise<void> | undefined;
+
+  constructor(server: Server, options: EventStoreLogOptions) {
+    const settings = {
+      deadlineMs: 10_000,
+      retryForMs: 10_000,
+      reconnectForMs: 60_000,
+      heartbeatMs: 15_000,
+      prefetch: 512,
+      appends: "plain" as AppendMode,
+      ...options,
+    };
+    this.#settings = settings;
+    this.#server = server.name;
+    this.#connection = openConnection(server.makeClient(), "plain");
+    this.#appendConnection = openAppendConnection(this.#connection, settings.appends, server.makeClient);
+    this.#reader = new Reader(this.#connection, server.name, settings.deadlineMs);
+    this.#appender = new Appender(this.#appendConnection, this.#reader, server.name, settings);
+  }
+
+  append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly EventData[],
+  ): TaskEither<AppendError, Appended> {
+    return async () => {
+      if (this.#closing !== undefined) return left(closedTrouble(this.#server));
+      const answer = this.#appender.append(stream, expected, outgoing(events));
+      this.#underWay.add(answer);
+      try {
+        return await answer;
+      } finally {
+        this.#underWay.delete(answer);
+      }
+    };
+  }
+
+  read(stream: string, options?: ReadOptions): AsyncIterable<RecordedEvent> {
+    return { [Symbol.asyncIterator]: () => this.#reader.read(stream, options) };
+  }
+
+  readAll(options?: ReadAllOptions): AsyncIterable<RecordedEvent> {
+    return { [Symbol.asyncIterator]: () => this.#reader.readAll(options) };
+  }
+
+  head(): Promise<Position | undefined> {
+    return this.#reader.head();
+  }
+
+  subscribe(options: SubscribeOptions): Observable<RecordedEvent | CaughtUp> {
+    return new Observable((subscriber) => {
+      if (this.#closing !== undefined) return subscriber.error(closedError(this.#server));
+      const parts = {
+        ...this.#settings,
+        connection: this.#connection,
+        reader: this.#reader,
+        server: this.#server,
+      };
+      const subscription = new CatchUp(parts, options, subscriber);
+      this.#subscriptions.add(subscription);
+      return () => {
+        this.#subscriptions.delete(subscription);
+        subscription.stop();
+      };
+    });
+  }
+
+  consume(group: string, options: ConsumeOptions = {}): Observable<Consumed> {
+    return new Observable((subscriber) => {
+      if (this.#closing !== undefined) return subscriber.error(closedError(this.#server));
+      return this.#group(group, options.filter).join(subscriber, options);
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  #group(name: string, filter: EventFilter | undefined): Group {
+    const key = JSON.stringify([name, filter?.streamPrefix ?? null, filter?.types ?? null]);
+    const parts = { ...this.#settings, connection: this.#connection, server: this.#server };
+    const group = this.#groups.get(key) ?? new Group(parts, name, filter);
+    this.#groups.set(key, group);
+    return group;
+  }
+
+  async #close(): Promise<void> {
+    for (const subscription of [...this.#subscriptions]) subscription.complete();
+    await Promise.all([...this.#groups.values()].map((group) => group.close()));
+    this.#appender.close();
+    // None takes longer than its deadline, now that none is tried again.
+    await within(Promise.all(this.#underWay), this.#settings.deadlineMs, "the appends under way").catch(
+      () => {},
+    );
+    this.#reader.close();
+    await this.#appendConnection.close();
+    await this.#connection.close();
+  }
+}
