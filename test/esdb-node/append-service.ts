@@ -13,6 +13,7 @@ import {
   streamDeleted,
 } from "./failures.ts";
 import { answerOnce } from "./faulty-call.ts";
+import { guard } from "./guard.ts";
 import { streams } from "./messages.ts";
 import { type Proposed, revisionText } from "./record.ts";
 import { readProposed, sharedEmpty, streamName } from "./wire.ts";
@@ -51,6 +52,7 @@ export const appendService =
       if (call.cancelled) return;
       if (stream === "" || expected === undefined)
         failure ??= invalidArgument("an append names a stream and what is expected of it");
+      failure ??= guard(core, call.metadata, stream, "stream");
       const revision = expected ?? "any";
       answerOnce(core.faults.take("append", stream), callback, () =>
         failure === undefined ? answer(core, stream, revision, events) : Promise.resolve({ failure }),

@@ -12,6 +12,7 @@ export type BatchProblem =
   | Exclude<AppendAnswer, { _tag: "Written" }>
   | { readonly _tag: "TooLarge"; readonly limit: number }
   | { readonly _tag: "BadRequest"; readonly reason: string }
+  | { readonly _tag: "AccessDenied" }
   | { readonly _tag: "Busy" };
 
 export const batchSucceeded = (
@@ -55,7 +56,7 @@ const answerTo = (id: Uuid, stream: string): Response => {
 };
 
 interface Described {
-  readonly code: 2 | 3 | 4 | 5 | 6;
+  readonly code: 2 | 3 | 4 | 5 | 6 | 7;
   readonly message: string;
   readonly name: string;
   readonly bytes: Uint8Array;
@@ -86,6 +87,8 @@ const describe = (stream: string, problem: BatchProblem): Described => {
       bad.setMessage(problem.reason);
       return packed(3, problem.reason, "BadRequest", bad);
     }
+    case "AccessDenied":
+      return packed(7, "Access Denied", "AccessDenied", new shared.AccessDenied());
     case "Busy":
       return packed(2, "Server Is Busy", "ServerIsBusy", googleEmpty);
     case "LogFailed":

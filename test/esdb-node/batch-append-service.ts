@@ -3,9 +3,9 @@
  *
  * - B1 One answer for a correlation id, and never a second one: it would kill the client (unless a fault asks for it).
  * - B2 Once an append is answered, what else comes of it is passed over.
- * - B3 Only one thing ends the whole call, and all that is pending in it: that this node is not the leader, or is gone.
+ * - B3 What ends the whole call, and all that is pending in it: that this node is not the leader or is gone, and credentials that are wrong.
  */
-import type { ServerDuplexStream } from "@grpc/grpc-js";
+import { type ServerDuplexStream, status } from "@grpc/grpc-js";
 import type { Expected } from "./append-rules.ts";
 import { append, expectedIn, sizeOf } from "./append-work.ts";
 import { type BatchProblem, batchFailed, batchSucceeded } from "./batch-answers.ts";
@@ -13,6 +13,7 @@ import type { Core } from "./core.ts";
 import { notLeader, serverGone } from "./failures.ts";
 import type { Fault } from "./faults.ts";
 import { pause } from "./faulty-call.ts";
+import { guard } from "./guard.ts";
 import type { shared, streams } from "./messages.ts";
 import { Outlet } from "./outlet.ts";
 import type { Proposed } from "./record.ts";
@@ -87,6 +88,9 @@ export const batchAppendService =
     };
 
     const perform = async (pending: Pending): Promise<void> => {
+      const denied = guard(core, call.metadata, pending.stream, "stream");
+      if (denied?.code === status.PERMISSION_DENIED) return refuse(pending, { _tag: "AccessDenied" });
+      if (denied !== undefined) return outlet.fail(denied);
       const fault = core.faults.take("batchAppend", pending.stream);
       if (fault?.kind === "notLeader")
         return outlet.fail(notLeader(fault.leader ?? { host: "127.0.0.1", port: 1 }));

@@ -1,6 +1,7 @@
 /** What the services of one node share while it runs. */
 import type { Database } from "./database.ts";
-import type { Faults } from "./faults.ts";
+import type { FaultPoint, Faults } from "./faults.ts";
+import type { User } from "./guard.ts";
 
 export interface Limits {
   /** The largest append, in bytes. */
@@ -16,11 +17,13 @@ export interface Counts {
   /** Appends that wrote something, by whatever call. */
   appends: number;
   events: number;
-  /** Calls of each kind, as the faults name them. */
-  readonly calls: Record<string, number>;
+  /** See {@link Faults.calls}. */
+  readonly calls: Readonly<Record<FaultPoint, number>>;
 }
 
 export interface Core {
+  /** Undefined where nobody is asked who he is. */
+  readonly users: ReadonlyMap<string, User> | undefined;
   readonly database: Database;
   readonly faults: Faults;
   readonly limits: Limits;

@@ -6,6 +6,7 @@ import type { Core } from "./core.ts";
 import type { Outcome } from "./database.ts";
 import { type Failure, logFailed, serverTimeout, streamDeleted, wrongExpectedVersion } from "./failures.ts";
 import { answerOnce } from "./faulty-call.ts";
+import { guard } from "./guard.ts";
 import { streams } from "./messages.ts";
 import { streamName } from "./wire.ts";
 
@@ -21,6 +22,8 @@ export const deleteService =
     const stream = streamName(options.getStreamIdentifier());
     const expected = expectedIn(options, options.getRevision());
     answerOnce(core.faults.take("delete", stream), callback, async () => {
+      const denied = guard(core, call.metadata, stream, "stream");
+      if (denied !== undefined) return { failure: denied };
       const outcome = await core.database.delete(stream, expected);
       if (outcome._tag !== "Written") return { failure: failureOf(stream, expected, outcome) };
       const response = new streams.DeleteResp();
@@ -39,6 +42,8 @@ export const tombstoneService =
     const stream = streamName(options.getStreamIdentifier());
     const expected = expectedIn(options, options.getRevision());
     answerOnce(core.faults.take("delete", stream), callback, async () => {
+      const denied = guard(core, call.metadata, stream, "stream");
+      if (denied !== undefined) return { failure: denied };
       const outcome = await core.database.tombstone(stream, expected);
       if (outcome._tag !== "Written") return { failure: failureOf(stream, expected, outcome) };
       const response = new streams.TombstoneResp();

@@ -60,7 +60,16 @@ export interface Switches {
   caughtUpAgainAfter: number;
   /** Where gossip says that this node is. */
   advertise: { readonly host: string; readonly port: number } | undefined;
+  /** This node is a follower of the one that is named. It still takes writes that do not insist on a leader. */
+  leader: { readonly host: string; readonly port: number } | undefined;
 }
+
+const ALL_OFF: Switches = {
+  poisonCheckpoint: false,
+  caughtUpAgainAfter: 0,
+  advertise: undefined,
+  leader: undefined,
+};
 
 interface Armed {
   readonly fault: Fault;
@@ -69,7 +78,19 @@ interface Armed {
 }
 
 export class Faults {
-  readonly switches: Switches = { poisonCheckpoint: false, caughtUpAgainAfter: 0, advertise: undefined };
+  readonly switches: Switches = { ...ALL_OFF };
+  /** Calls of each kind so far, whether or not something went wrong with them; each append of a batch call counts. */
+  readonly calls: Record<FaultPoint, number> = {
+    append: 0,
+    batchAppend: 0,
+    delete: 0,
+    read: 0,
+    subscribe: 0,
+    consume: 0,
+    group: 0,
+    features: 0,
+    gossip: 0,
+  };
   #armed: Armed[] = [];
 
   add(fault: Fault): void {
@@ -79,11 +100,12 @@ export class Faults {
   /** Takes all faults and switches back. */
   clear(): void {
     this.#armed = [];
-    Object.assign(this.switches, { poisonCheckpoint: false, caughtUpAgainAfter: 0, advertise: undefined });
+    Object.assign(this.switches, ALL_OFF);
   }
 
   /** The fault that strikes this call, if any, and uses it up. */
   take(on: FaultPoint, stream: string): Fault | undefined {
+    this.calls[on] += 1;
     if (this.#armed.length === 0) return undefined;
     const armed = this.#armed.find(
       ({ fault }) => fault.on === on && (fault.stream === undefined || stream.startsWith(fault.stream)),

@@ -8,9 +8,11 @@ import { Server, ServerCredentials } from "@grpc/grpc-js";
 import type { EventLog } from "../../src/events/event-log.ts";
 import { createMemoryLog } from "../../src/store-memory/index.ts";
 import { openSqliteLog } from "../../src/store-sqlite/index.ts";
+import { type Certificates, makeCertificates } from "./certificates.ts";
 import type { Core, Counts } from "./core.ts";
 import { Database } from "./database.ts";
 import { Faults } from "./faults.ts";
+import { DEFAULT_USERS } from "./guard.ts";
 import { Groups } from "./persistent/groups.ts";
 import { seed } from "./seed.ts";
 import { register } from "./services.ts";
@@ -25,6 +27,8 @@ export interface NodeOptions {
   /** A log of the caller's, which he closes himself. Not together with `file`. */
   readonly log?: EventLog;
   readonly faults?: Faults;
+  /** Speak TLS, and ask who calls: `true` makes certificates for the life of the node. Default: no TLS, and nobody is asked. */
+  readonly tls?: true | Certificates;
   /** What the node says it is. Default `"24.2.0"`; from 24.10 on metadata counts to the size of an append. */
   readonly version?: string;
   /** Does the node offer BatchAppend? Default true. */
@@ -44,6 +48,8 @@ export interface StandInNode {
   readonly port: number;
   /** `esdb://…` for the official clients. */
   readonly connectionString: string;
+  /** The authority that has signed the node's certificate, as PEM; undefined without TLS. */
+  readonly rootCertificate: string | undefined;
   readonly faults: Faults;
   readonly counts: Counts;
   /** Hands out again, as if it had timed out, what members of persistent subscriptions have in hand. */
@@ -69,10 +75,11 @@ export const startNode = async (options: NodeOptions = {}): Promise<StandInNode>
 
 class RunningNode implements StandInNode {
   readonly faults: Faults;
-  readonly counts: Counts = { appends: 0, events: 0, calls: {} };
+  readonly counts: Counts;
   readonly #options: NodeOptions;
   readonly #host: string;
   readonly #id = randomUUID();
+  readonly #certificates: Certificates | undefined;
   #port: number;
   #log: EventLog | undefined;
   #server: Server | undefined;
@@ -81,8 +88,14 @@ class RunningNode implements StandInNode {
   constructor(options: NodeOptions) {
     this.#options = options;
     this.faults = options.faults ?? new Faults();
+    this.counts = { appends: 0, events: 0, calls: this.faults.calls };
     this.#host = options.host ?? "127.0.0.1";
     this.#port = options.port ?? 0;
+    this.#certificates = options.tls === true ? makeCertificates() : options.tls;
+  }
+
+  get rootCertificate(): string | undefined {
+    return this.#certificates?.authority;
   }
 
   get port(): number {
@@ -90,7 +103,7 @@ class RunningNode implements StandInNode {
   }
 
   get connectionString(): string {
-    return `esdb://${this.#host}:${this.#port}?tls=false`;
+    return `esdb://${this.#host}:${this.#port}?tls=${this.#certificates !== undefined}`;
   }
 
   async start(): Promise<void> {
@@ -101,6 +114,7 @@ class RunningNode implements StandInNode {
     await seed(database);
     const core: Core = {
       database,
+      users: this.#certificates === undefined ? undefined : DEFAULT_USERS,
       faults: this.faults,
       counts: this.counts,
       limits: {
@@ -114,9 +128,9 @@ class RunningNode implements StandInNode {
     register(server, core, this.#groups, {
       version: options.version ?? DEFAULT_VERSION,
       batchAppend: options.batchAppend ?? true,
-      member: () => ({ id: this.#id, host: this.#host, port: this.#port, leads: true }),
+      member: () => ({ id: this.#id, host: this.#host, port: this.#port }),
     });
-    this.#port = await bind(server, `${this.#host}:${this.#port}`);
+    this.#port = await bind(server, `${this.#host}:${this.#port}`, this.#certificates);
     this.#server = server;
   }
 
@@ -157,9 +171,9 @@ const countsMetadata = (version: string): boolean => {
   return major > 24 || (major === 24 && minor >= 10);
 };
 
-const bind = (server: Server, address: string): Promise<number> =>
+const bind = (server: Server, address: string, certificates: Certificates | undefined): Promise<number> =>
   new Promise((resolve, reject) => {
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
+    server.bindAsync(address, credentialsOf(certificates), (error, port) => {
       if (error === null) resolve(port);
       else
         reject(
@@ -167,3 +181,10 @@ const bind = (server: Server, address: string): Promise<number> =>
         );
     });
   });
+
+const credentialsOf = (certificates: Certificates | undefined): ServerCredentials =>
+  certificates === undefined
+    ? ServerCredentials.createInsecure()
+    : ServerCredentials.createSsl(null, [
+        { private_key: Buffer.from(certificates.key), cert_chain: Buffer.from(certificates.certificate) },
+      ]);

@@ -9,6 +9,7 @@ import type { Database } from "./database.ts";
 import { type Failure, invalidPosition, streamDeleted } from "./failures.ts";
 import { afterwards, pause, refusal } from "./faulty-call.ts";
 import { type FilterMessage, filterOf, filterText, shownInAll } from "./filters.ts";
+import { guard } from "./guard.ts";
 import { streams } from "./messages.ts";
 import { Outlet } from "./outlet.ts";
 import {
@@ -29,12 +30,19 @@ export const readService =
   (call: ServerWritableStream<ReadRequest, ReadResponse>): void => {
     const outlet = new Outlet<ReadResponse>(call);
     const options = call.request.getOptions()!;
-    if (options.hasSubscription()) subscribe(core, outlet, options);
-    else read(core, outlet, options);
+    const stream = options.hasAll() ? "$all" : streamName(options.getStream()!.getStreamIdentifier());
+    const denied = guard(core, call.metadata, stream, "stream");
+    if (denied !== undefined) outlet.fail(denied);
+    else if (options.hasSubscription()) subscribe(core, outlet, stream, options);
+    else read(core, outlet, stream, options);
   };
 
-const read = async (core: Core, outlet: Outlet<ReadResponse>, options: ReadOptions): Promise<void> => {
-  const stream = options.hasAll() ? "$all" : streamName(options.getStream()!.getStreamIdentifier());
+const read = async (
+  core: Core,
+  outlet: Outlet<ReadResponse>,
+  stream: string,
+  options: ReadOptions,
+): Promise<void> => {
   const fault = core.faults.take("read", stream);
   const refused = refusal(fault);
   if (refused !== undefined) return outlet.fail(refused);

@@ -20,7 +20,6 @@ export interface Identity {
     readonly id: string;
     readonly host: string;
     readonly port: number;
-    readonly leads: boolean;
   };
 }
 
@@ -45,6 +44,7 @@ export const register = (server: Server, core: Core, groups: Groups, identity: I
       clusterOfOne({
         ...identity.member(),
         ...core.faults.switches.advertise,
+        leads: core.faults.switches.leader === undefined,
         now: core.database.now(),
       }),
     ),

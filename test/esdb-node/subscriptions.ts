@@ -18,7 +18,7 @@ import type { Outlet } from "./outlet.ts";
 import { indexAt, type ReadOptions, type ReadResponse, uuidsIn, visibleRecord } from "./read-options.ts";
 import type { LogRecord } from "./record.ts";
 import { firstVisible, isSoftDeleted } from "./stream-state.ts";
-import { MINUS_ONE, readResponse, resolve, streamName } from "./wire.ts";
+import { MINUS_ONE, readResponse, resolve } from "./wire.ts";
 
 /** The records that a subscription walks over, one after the other. */
 interface Walk {
@@ -38,9 +38,9 @@ const TURN = 4096;
 export const subscribe = async (
   core: Core,
   outlet: Outlet<ReadResponse>,
+  stream: string,
   options: ReadOptions,
 ): Promise<void> => {
-  const stream = options.hasAll() ? "$all" : streamName(options.getStream()!.getStreamIdentifier());
   const fault = core.faults.take("subscribe", stream);
   const refused = refusal(fault);
   if (refused !== undefined) return outlet.fail(refused);

@@ -1,10 +1,11 @@
 /** PersistentSubscriptions.Read: one member of a group. What it sends after its options are acks and nacks. */
 import { randomUUID } from "node:crypto";
-import type { ServerDuplexStream } from "@grpc/grpc-js";
+import type { Metadata, ServerDuplexStream } from "@grpc/grpc-js";
 import type { Core } from "../core.ts";
 import { type Failure, groupDoesNotExist, groupDropped, groupFull, invalidArgument } from "../failures.ts";
 import type { Fault } from "../faults.ts";
 import { afterwards, pause, refusal } from "../faulty-call.ts";
+import { guard } from "../guard.ts";
 import { persistent } from "../messages.ts";
 import { Outlet } from "../outlet.ts";
 import { uuidsIn } from "../read-options.ts";
@@ -46,7 +47,7 @@ export const consumeService =
       }
       queue = join(core, groups, outlet, options, {
         from: call.getPeer(),
-        connectionName: String(call.metadata.get("connection-name")[0] ?? ""),
+        metadata: call.metadata,
       }).then((joined) => {
         group = joined;
       });
@@ -62,10 +63,12 @@ const join = async (
   groups: Groups,
   outlet: Outlet<Response>,
   options: Options,
-  origin: { readonly from: string; readonly connectionName: string },
+  origin: { readonly from: string; readonly metadata: Metadata },
 ): Promise<Group | undefined> => {
   const source = options.hasAll() ? ALL : streamName(options.getStreamIdentifier());
   const name = options.getGroupName();
+  const denied = guard(core, origin.metadata, source, "group");
+  if (denied !== undefined) return refuse(outlet, denied);
   const fault = core.faults.take("consume", source);
   const refused = refusal(fault);
   if (refused !== undefined) return refuse(outlet, refused);
@@ -80,7 +83,8 @@ const join = async (
   const broken = afterwards(fault);
   if (broken !== undefined && broken !== "nothing") return refuse(outlet, broken);
   const member = group.join({
-    ...origin,
+    from: origin.from,
+    connectionName: String(origin.metadata.get("connection-name")[0] ?? ""),
     bufferSize: options.getBufferSize(),
     username: "anonymous",
     open: () => outlet.open,

@@ -3,6 +3,7 @@ import type { ServerUnaryCall, sendUnaryData } from "@grpc/grpc-js";
 import type { Core } from "../core.ts";
 import { type Failure, groupDoesNotExist, groupExists, groupFailed } from "../failures.ts";
 import { answerOnce } from "../faulty-call.ts";
+import { guard } from "../guard.ts";
 import { persistent, shared } from "../messages.ts";
 import { streamName } from "../wire.ts";
 import type { Group } from "./group.ts";
@@ -24,7 +25,11 @@ export const groupService = (core: Core, groups: Groups) => {
       work: (request: Request) => Promise<Answer | { readonly failure: Failure }>,
     ) =>
     (call: ServerUnaryCall<Request, Answer>, callback: sendUnaryData<Answer>): void => {
-      answerOnce(core.faults.take("group", sourceOf(call.request)), callback, () => work(call.request));
+      const source = sourceOf(call.request);
+      const denied = guard(core, call.metadata, source, "group");
+      answerOnce(core.faults.take("group", source), callback, () =>
+        denied === undefined ? work(call.request) : Promise.resolve({ failure: denied }),
+      );
     };
 
   const withGroup = async <Answer>(
