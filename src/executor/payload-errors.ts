@@ -43,7 +43,10 @@ const isPlainValue = (value: unknown): boolean =>
   value === null || ["string", "number", "boolean", "bigint"].includes(typeof value);
 
 const propsOf = (error: Error): Record<string, unknown> | undefined => {
-  const props = Object.entries(error).filter(([key, value]) => !OWN_FIELDS.has(key) && isPlainValue(value));
+  const implied = error.name === "FatalError" ? "fatal" : undefined;
+  const props = Object.entries(error).filter(
+    ([key, value]) => !OWN_FIELDS.has(key) && key !== implied && isPlainValue(value),
+  );
   return props.length === 0 ? undefined : Object.fromEntries(props);
 };
 

@@ -73,7 +73,7 @@ export const openJob = (params: StepExecutorParams): StepJob => {
         return stored(standInFor(thrown), what);
       }
     },
-    send: (eventType, eventData, eventParams) => {
+    send: async (eventType, eventData, eventParams) => {
       const request = { eventType, specVersion: SPEC_VERSION, correlationId: stepId, eventData };
       return eventParams === undefined
         ? world.events.create(runId, request as StepEventRequest)
