@@ -50,9 +50,12 @@ export const stepFrames: AsyncLocalStorage<StepFrame | undefined> = shared[SHARE
 /** Runs one try of a step's body. `signal` is the walk's. */
 export const runInStep = <T>(info: Omit<StepInfo, "isLastAttempt">, signal: AbortSignal, fn: () => T): T => {
   const { name, key, attempt, maxAttempts } = info;
-  const step = { name, key, attempt, maxAttempts, signal };
-  return stepFrames.run({ step, slot: stepFrames.getStore()?.slot }, fn);
+  return runAsStep({ name, key, attempt, maxAttempts, signal }, fn);
 };
+
+/** The same for a step whose signal may be made when it is asked for. */
+export const runAsStep = <T>(step: CurrentStep, fn: () => T): T =>
+  stepFrames.run({ step, slot: stepFrames.getStore()?.slot }, fn);
 
 /** Runs `fn` as if no step were around it: a walk begins here, since its delivery may have been asked for inside a step. */
 export const runOutsideStep = <T>(fn: () => T): T =>

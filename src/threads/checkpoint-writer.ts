@@ -65,6 +65,8 @@ export interface CheckpointChange {
 export interface ThreadWriter {
   /** The thread's latest checkpoint when it was opened. */
   readonly latest: GraphCheckpoint | undefined;
+  /** `write` is given one change at a time. Default: what has gathered. */
+  readonly oneByOne?: boolean;
   /** Writes changes, all or none. */
   write(changes: readonly CheckpointChange[]): Promise<void>;
 }
@@ -90,6 +92,7 @@ export const openThread = async (
   const stored = await checkpointer.get(threadId);
   return {
     latest: stored === undefined ? undefined : migrateCheckpoint(stored),
+    oneByOne: true,
     async write(changes) {
       for (const change of changes) await checkpointer.put(change.whole());
     },
