@@ -57,6 +57,8 @@ export class Appender {
   readonly #options: AppenderOptions;
   /** The highest position that was answered to this process (A2). */
   #known: Position = BEGINNING;
+  /** By stream: the end of the last append that may go anywhere. */
+  readonly #anyUnderWay = new Map<string, Promise<void>>();
   #closed = false;
 
   constructor(connection: AppendConnection, reader: Reader, server: string, options: AppenderOptions) {
@@ -71,8 +73,27 @@ export class Appender {
     this.#closed = true;
   }
 
-  /** Never rejects for what the server or the network does. */
+  /**
+   * `"any"` appends to one stream are written in the order in which they were asked for, which takes one after the other: to the server
+   * they are calls at the same time. Never rejects for what the server or the network does.
+   */
   async append(stream: string, expected: ExpectedRevision, outgoing: Outgoing): Promise<Answer> {
+    if (expected !== "any") return this.#append(stream, expected, outgoing);
+    const before = this.#anyUnderWay.get(stream);
+    const answer = (before ?? Promise.resolve()).then(() => this.#append(stream, expected, outgoing));
+    const settled = answer.then(
+      () => {},
+      () => {},
+    );
+    this.#anyUnderWay.set(stream, settled);
+    try {
+      return await answer;
+    } finally {
+      if (this.#anyUnderWay.get(stream) === settled) this.#anyUnderWay.delete(stream);
+    }
+  }
+
+  async #append(stream: string, expected: ExpectedRevision, outgoing: Outgoing): Promise<Answer> {
     try {
       const append = { stream, expected, outgoing };
       if (outgoing.events.length === 0) return await this.#nothing(append);

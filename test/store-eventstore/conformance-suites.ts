@@ -12,7 +12,7 @@ export const logConformance = (server: () => string, options?: EventStoreLogOpti
       const log = await openEventStoreLog(server(), options);
       return { log, reopen: () => openEventStoreLog(server(), options), dispose: () => log.close() };
     },
-    { describe, it },
+    { describe, it, deadlineMs: 30_000 },
   );
 };
 
