@@ -27,6 +27,7 @@ import type {
 import { attributeFault } from "./attributes.ts";
 import { decideStep, isLazyStart } from "./decide-steps.ts";
 import { decideHook, decideWait } from "./decide-waits.ts";
+import { fresh } from "./fresh.ts";
 import { nextEventId } from "./ids.ts";
 import { isOver, type SdkRunState, timeOfId } from "./run-fold.ts";
 import type { Decide, Decision } from "./stream-session.ts";
@@ -131,7 +132,7 @@ const mintFor = ({ runId, event, params, now }: SdkRequest, state: SdkRunState):
     last = { lastId: eventId, lastTime: timeOfId(eventId) };
     return {
       specVersion: event.specVersion ?? SPEC_VERSION,
-      ...fields,
+      ...fresh(fields),
       runId,
       eventId,
       createdAt: new Date(now),

@@ -33,6 +33,7 @@ import type {
 import { type AnyRequest, decideEvent } from "./decide.ts";
 import type { Directory } from "./directory.ts";
 import { fromStored, resolved } from "./event-form.ts";
+import { fresh } from "./fresh.ts";
 import { newRunId, runIdFault } from "./ids.ts";
 import { MAX_PAGE, pageOf } from "./pages.ts";
 import { liveHook, type SdkRunState, sdkRunFold } from "./run-fold.ts";
@@ -95,7 +96,7 @@ export const createStorage = ({ open, clock }: StorageOptions): Storage => {
         const event = (await stateOf(runId)).events.find((one) => one.eventId === eventId);
         if (event === undefined)
           throw new WorkflowWorldError(`Event ${eventId} of run ${runId} not found.`, { status: 404 });
-        return resolved(event, resolveData);
+        return fresh(resolved(event, resolveData));
       },
       list: async ({ runId, pagination = {}, resolveData }) =>
         eventPage((await stateOf(runId)).events, pagination, resolveData),
@@ -154,8 +155,9 @@ const finish = (
   { resolveData, sinceCursor, skipPreload }: CreateEventParams,
   state: SdkRunState,
 ): EventResult => {
-  const answer: EventResult =
-    result.event === undefined ? result : { ...result, event: resolved(result.event, resolveData) };
+  const answer: EventResult = fresh(
+    result.event === undefined ? result : { ...result, event: resolved(result.event, resolveData) },
+  );
   const ends = eventType === "step_completed" || eventType === "step_failed";
   const starts = eventType === "run_started" && skipPreload !== true;
   if (!starts && !(ends && sinceCursor !== undefined)) return answer;
@@ -176,9 +178,7 @@ const eventPage = (
     limit: MAX_PAGE,
     descending: pagination.sortOrder === "desc",
   });
-  return resolveData === "none"
-    ? { ...page, data: page.data.map((event) => resolved(event, resolveData)) }
-    : page;
+  return { ...page, data: page.data.map((event) => fresh(resolved(event, resolveData))) };
 };
 
 /** A look through the whole log: the SDK asks for this only where people look at runs. */
@@ -197,15 +197,15 @@ const runWith = (
   run: WorkflowRun,
   resolveData: ResolveData | undefined,
 ): WorkflowRun | WorkflowRunWithoutData =>
-  resolveData === "none" ? { ...run, input: undefined, output: undefined } : run;
+  fresh(resolveData === "none" ? { ...run, input: undefined, output: undefined } : run);
 
 const stepWith = (step: Step, resolveData: ResolveData | undefined): Step | StepWithoutData =>
-  resolveData === "none" ? { ...step, input: undefined, output: undefined } : step;
+  fresh(resolveData === "none" ? { ...step, input: undefined, output: undefined } : step);
 
 const hookWith = (hook: Hook, resolveData: ResolveData | undefined): Hook => {
-  if (resolveData !== "none") return hook;
+  if (resolveData !== "none") return fresh(hook);
   const { metadata: _payload, ...rest } = hook;
-  return rest;
+  return fresh(rest);
 };
 
 const runGetter = (stateOf: StateOf): Storage["runs"]["get"] =>
