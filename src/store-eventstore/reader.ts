@@ -21,7 +21,7 @@ import {
   type RecordedEvent,
 } from "../events/event-log.ts";
 import { StoreError } from "../events/store-error.ts";
-import { closedError, failureOf, reasonOf, storeErrorOf, wordsOf } from "./client-errors.ts";
+import { closedError, failureOf, LateError, reasonOf, storeErrorOf, wordsOf } from "./client-errors.ts";
 import type { Connection } from "./connection.ts";
 import { writeName } from "./names.ts";
 import { pause } from "./pauses.ts";
@@ -174,8 +174,7 @@ export class Reader {
   }
 }
 
-/** Another try may well succeed: the connection broke, or the client has just heard who the leader is. */
-const isPassing = (error: unknown): boolean => {
-  const failure = failureOf(error);
-  return failure === "broken" || failure === "not leader" || failure === "busy";
-};
+const PASSING: ReadonlySet<string> = new Set(["broken", "busy", "not leader", "timed out"]);
+
+/** Another try may well succeed: the connection broke, the server was busy, or the client has just heard who the leader is. */
+const isPassing = (error: unknown): boolean => !(error instanceof LateError) && PASSING.has(failureOf(error));
