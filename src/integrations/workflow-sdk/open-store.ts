@@ -1,12 +1,16 @@
-/** Opens the store that a World is told of by a name. A store of EventStoreDB is loaded only where it is used. */
+/** Opens the store that a World is told of by a name. The client of EventStoreDB is loaded only where it is used. */
 import type { EventLog } from "../../events/event-log.ts";
 import { createMemoryLog } from "../../store-memory/index.ts";
 import { openSqliteLog } from "../../store-sqlite/index.ts";
 
 const MEMORY = ":memory:";
+const SERVER = /^(?:esdb|kurrentdb|kurrent)(?:\+discover)?:\/\//;
 
+/** Throws `StoreError`, by rejection, where the store cannot be opened. An EventLog is answered as it is. */
 export const openStore = async (store: string | EventLog): Promise<EventLog> => {
   if (typeof store !== "string") return store;
   if (store === MEMORY) return createMemoryLog();
-  return openSqliteLog(store);
+  if (!SERVER.test(store)) return openSqliteLog(store);
+  const { openEventStoreLog } = await import("../../store-eventstore/index.ts");
+  return openEventStoreLog(store);
 };
