@@ -31,7 +31,7 @@ export interface DeliveriesOptions {
    * until that one stops.
    */
   readonly group: string;
-  readonly execute: (runId: string, signal: AbortSignal) => Promise<unknown>;
+  readonly execute: (runId: string, signal: AbortSignal, reaching: number) => Promise<unknown>;
   /** Has the walk of a run in this process hear at once what another process recorded meanwhile. It must not throw. */
   readonly look: (runId: string) => void;
   /** Aborts the walks of a run in this process, if there are any. */
@@ -61,10 +61,10 @@ export const startDeliveries = (options: DeliveriesOptions): Deliveries => {
   let draining = false;
   let idle: (() => void) | undefined;
 
-  const walk = (runId: string): Observable<unknown> =>
+  const walk = (runId: string, reaching: number): Observable<unknown> =>
     defer(() => {
       walking.add(runId);
-      return from(execute(runId, giveUp.signal));
+      return from(execute(runId, giveUp.signal, reaching));
     }).pipe(
       // After the acks: this is told only when those who listen have seen the end.
       finalize(() => {

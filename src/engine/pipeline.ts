@@ -31,8 +31,11 @@ import { messageOf } from "./step-errors.ts";
 export interface PipelineOptions {
   /** Which run a delivery is about; `undefined` for one that is about none, which is acked and dropped. It must not throw. */
   readonly runOf: (delivery: Consumed) => string | undefined;
-  /** One walk, over when it completes. An error means that it must be done again. */
-  readonly walk: (runId: string) => ObservableInput<unknown>;
+  /**
+   * One walk, over when it completes. An error means that it must be done again. `reaching`: the last revision of the run's stream that
+   * one of its deliveries is about.
+   */
+  readonly walk: (runId: string, reaching: number) => ObservableInput<unknown>;
   /** Walks at once, over all runs; 1 or more. */
   readonly concurrency: number;
   /** Told of every walk that failed. It must not throw. */
@@ -49,6 +52,8 @@ export const STANDING = 16;
 interface RunQueue {
   readonly runId: string;
   pending: Consumed[];
+  /** The last revision that a delivery was about, acked ones included. */
+  reaching: number;
 }
 
 /** The wait in milliseconds before what failed is tried again, after `failures` tries that failed before: it doubles each time. */
@@ -80,12 +85,14 @@ const enqueue = (
     return undefined;
   }
   const queue = queues.get(runId);
+  const { revision } = delivery.event;
   if (queue !== undefined) {
+    queue.reaching = Math.max(queue.reaching, revision);
     if (queue.pending.length < STANDING) queue.pending.push(delivery);
     else delivery.ack();
     return undefined;
   }
-  const opened: RunQueue = { runId, pending: [delivery] };
+  const opened: RunQueue = { runId, pending: [delivery], reaching: revision };
   queues.set(runId, opened);
   return opened;
 };
@@ -105,7 +112,7 @@ const walkOnce = (
     return EMPTY;
   });
   if (draining()) return next;
-  return defer(() => walk(runId)).pipe(
+  return defer(() => walk(runId, queue.reaching)).pipe(
     ignoreElements(),
     tap({
       complete: () => {

@@ -41,8 +41,12 @@ export interface WorkflowEngineOptions {
 export interface WorkflowEngine {
   /** Records a run and asks for its first delivery; answers its id without running anything. */
   start(name: string, args: readonly unknown[]): Promise<string>;
-  /** One delivery: walks the run if it is to be walked; answers its status after that, `undefined` for an unknown run. */
-  execute(runId: string, signal?: AbortSignal): Promise<RunStatus | undefined>;
+  /**
+   * One delivery: walks the run if it is to be walked; answers its status after that, `undefined` for an unknown run. `reaching` is the
+   * revision of the event that asked for it, where there is one: a journal over an EventLog that has folded the stream so far then does
+   * not look at the log before the walk.
+   */
+  execute(runId: string, signal?: AbortSignal, reaching?: number): Promise<RunStatus | undefined>;
   getRun(runId: string): Promise<RunRecord | undefined>;
   listRuns(workflow: string, limit: number): Promise<RunRecord[]>;
   /** Ends the run unless it is over; answers whether this call did. Walks of it in this process are aborted. */

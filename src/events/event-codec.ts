@@ -5,9 +5,9 @@
  * - E2 Reading believes nothing: data is checked against its type and version, and older versions are upcast first.
  * - E3 Metadata is open-ended: `v` is the schema version and `types` the payload's type notes; other keys are kept and not looked at.
  */
-import { randomUUID } from "node:crypto";
 import { type Either, left, right } from "fp-ts/lib/Either.js";
 import { EventDecodeError, pathsOf } from "./event-decode-error.ts";
+import { newEventId } from "./event-id.ts";
 import type { EventData, Position, RecordedEvent } from "./event-log.ts";
 import type { EventSchema } from "./event-schema.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -34,7 +34,7 @@ export type Decoded<E extends DomainEvent> = E & Place;
 
 export interface EventCodec<E extends DomainEvent> {
   /**
-   * The event as a store takes it. `id` defaults to a new random UUID; `attributes` are kept in the metadata.
+   * The event as a store takes it. `id` defaults to a new UUID; `attributes` are kept in the metadata.
    * @throws RangeError for a number that JSON cannot hold, TypeError for a type that is not in the catalogue.
    */
   encode(event: E, id?: string, attributes?: JsonObject): EventData;
@@ -53,9 +53,11 @@ const isRecord = (value: unknown): value is JsonObject =>
 
 const PLAIN_METADATA = new Map<number, JsonObject>();
 const plainMetadata = (v: number): JsonObject => {
-  const known = PLAIN_METADATA.get(v) ?? Object.freeze({ v });
-  PLAIN_METADATA.set(v, known);
-  return known;
+  const known = PLAIN_METADATA.get(v);
+  if (known !== undefined) return known;
+  const metadata = Object.freeze({ v });
+  PLAIN_METADATA.set(v, metadata);
+  return metadata;
 };
 
 const metadataOf = (
@@ -84,7 +86,9 @@ const encodeWith = (
 ): EventData => {
   const data: Record<string, Json> = {};
   let types: Record<string, Json> | undefined;
-  for (const [field, value] of Object.entries(event.data) as [string, unknown][]) {
+  const given = event.data as Readonly<Record<string, unknown>>;
+  for (const field of Object.keys(given)) {
+    const value = given[field];
     if (value === undefined) continue;
     if (holdsPayload(schema, field)) {
       const payload = value as Payload;
@@ -153,7 +157,7 @@ export const createEventCodec = <E extends DomainEvent>(options: EventCodecOptio
     } as unknown as Decoded<E>);
   };
 
-  const encode = (event: E, id: string = randomUUID(), attributes?: JsonObject): EventData => {
+  const encode = (event: E, id: string = newEventId(), attributes?: JsonObject): EventData => {
     const schema = schemas.get(event.type);
     if (schema === undefined) throw new TypeError(`Event type ${event.type} is not in the catalogue.`);
     return encodeWith(schema, event, id, attributes);

@@ -70,8 +70,13 @@ export class RunSession {
     this.#lanes.delete(lane);
   }
 
-  /** The state after everything the log has now. Do not edit. Throws {@link StoreError}. */
-  current(): Promise<RunState> {
+  /**
+   * The state after everything the log has now; or, where the caller knows of the stream up to `reaching` and that is enough, the state
+   * as folded, without a look at the log if it reaches so far. Do not edit. Throws {@link StoreError}.
+   */
+  current(reaching?: number): Promise<RunState> {
+    if (reaching !== undefined && this.#known && this.#state.revision >= reaching)
+      return Promise.resolve(this.#state);
     return new Promise((resolve, reject) => {
       this.#readers.push({ resolve, reject });
       this.#schedule();

@@ -5,7 +5,6 @@
  * A token is reserved first and its hook opened after; a crash in between is healed by reserving again, which finds the token held
  * by the same wait. A run that is over holds no tokens, without anybody having to release them.
  */
-import { randomUUID } from "node:crypto";
 import { isLeft } from "fp-ts/lib/Either.js";
 import type { TokenReserved } from "../../events/catalogue.ts";
 import { decodeTokenEvent, encodeEvent } from "../../events/codec.ts";
@@ -43,7 +42,7 @@ export const reserveToken = async (
   let expected: ExpectedRevision = "none";
   let unanswered = 0;
   for (;;) {
-    const result = await log.append(hookStream(token), expected, [encodeEvent(event, randomUUID())])();
+    const result = await log.append(hookStream(token), expected, [encodeEvent(event)])();
     if (!isLeft(result)) return;
     const error = result.left;
     if (error._tag !== "WrongExpectedRevision") {

@@ -48,8 +48,11 @@ export interface DeliveryOptions {
 }
 
 export interface Delivery {
-  /** One delivery: walks the run if it is to be walked; answers its status after that, `undefined` for an unknown run. */
-  execute(runId: string, signal?: AbortSignal): Promise<RunStatus | undefined>;
+  /**
+   * One delivery: walks the run if it is to be walked; answers its status after that, `undefined` for an unknown run. `reaching`: the
+   * revision of the event that asked for it, where there is one; a walk that starts from there or later will do.
+   */
+  execute(runId: string, signal?: AbortSignal, reaching?: number): Promise<RunStatus | undefined>;
   /** Aborts the walks of a run in this process. */
   abortWalks(runId: string): void;
 }
@@ -61,17 +64,20 @@ export const createDelivery = (options: DeliveryOptions): Delivery => {
   const { declared, journal, streams, dispatch, gate, undeclared, logger, clock } = options;
   const walking = new Map<string, Set<AbortController>>();
 
-  const execute: Delivery["execute"] = async (runId, signal) => {
-    for (;;) {
-      const status = await runOutsideStep(() => deliver(runId, signal));
-      if (status !== "superseded") return status;
-    }
+  const execute: Delivery["execute"] = async (runId, signal, reaching) => {
+    let status = await runOutsideStep(() => deliver(runId, signal, reaching));
+    while (status === "superseded") status = await runOutsideStep(() => deliver(runId, signal, undefined));
+    return status;
   };
 
-  const deliver = async (runId: string, callerSignal: AbortSignal | undefined): Promise<Delivered> => {
+  const deliver = async (
+    runId: string,
+    callerSignal: AbortSignal | undefined,
+    reaching: number | undefined,
+  ): Promise<Delivered> => {
     const walkJournal = openWalkJournal(journal, runId, clock);
     try {
-      const opening = await walkJournal.open();
+      const opening = await walkJournal.open(reaching);
       const { record } = opening;
       if (record === undefined) return undefined;
       if (isTerminal(record.status)) return record.status;

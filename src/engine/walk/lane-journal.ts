@@ -64,8 +64,8 @@ const laneJournal = (
     if (lane.stale) throw new RejectionError("Superseded", runId);
   };
 
-  const open: WalkJournal["open"] = async () => {
-    const state = await session.current();
+  const open: WalkJournal["open"] = async (reaching) => {
+    const state = await session.current(reaching);
     const due = [...state.sleeps.values()].some(
       (sleep) => sleep.over === undefined && sleep.wakeAt <= clock(),
     );

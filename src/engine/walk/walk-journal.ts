@@ -60,7 +60,11 @@ export interface InsideJournal extends StepJournal {
 
 export interface WalkJournal extends StepJournal {
   readonly inside: InsideJournal;
-  open(): Promise<Opening>;
+  /**
+   * `reaching`: the revision of the fact that asked for the walk. To start from there is enough: what is recorded behind it asks for a
+   * walk of its own, or is met by the first thing that this one records. Without it the walk starts from all that is recorded.
+   */
+  open(reaching?: number): Promise<Opening>;
   /** The body is going to run: moves the run to running where `open` has not done so. */
   begin(): void;
   /** All that has settled, in the order of the stream, with what is due recorded as over; `undefined`: unknown order. */
