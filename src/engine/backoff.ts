@@ -8,6 +8,7 @@
  * - B3 While it lasts it keeps the process alive: the step is in flight and holds its claim and its place, as it would in the middle
  *   of a request; a process that left now would leave an abandoned step.
  */
+import { sliceDelay } from "./deadline.ts";
 import { messageOf, RetryableError } from "./step-errors.ts";
 
 /** The longest wait between two tries in a process, in milliseconds; a later `retryAfter` is cut to it. */
@@ -20,19 +21,28 @@ export const retryDelayMs = (error: unknown, now: number): number => {
   return Number.isNaN(delay) ? 0 : Math.min(Math.max(delay, 0), MAX_IN_PROCESS_RETRY_MS);
 };
 
-/** Resolves after `ms` milliseconds (at once, without a timer, for 0 or less), or rejects with the signal's reason. */
+/**
+ * Resolves after `ms` milliseconds (at once, without a timer, for 0 or less), or rejects with the signal's reason. A wait longer than one
+ * timer can take is waited for in slices.
+ */
 export const waitMs = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     if (!(ms > 0)) return resolve();
+    let timer: NodeJS.Timeout | undefined;
     const onAbort = (): void => {
       clearTimeout(timer);
       reject(signal?.reason);
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    }, ms);
+    const arm = (left: number): void => {
+      const slice = sliceDelay(left);
+      timer = setTimeout(() => {
+        if (left > slice) return arm(left - slice);
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      }, slice);
+    };
+    arm(ms);
     signal?.addEventListener("abort", onAbort, { once: true });
   });
 

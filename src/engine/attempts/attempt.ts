@@ -6,9 +6,10 @@
  *   What a body does after that is ignored, a rejection too.
  * - A2 When the attempt is over it leaves neither timer nor listener behind, and its heartbeat does nothing any more (law L10).
  * - A3 A body that asks for no signal costs none: the controller is made when it is asked for, or when a limit needs it.
- * - A4 A limit longer than a timer can take is waited for in slices; while it runs it keeps the process alive, as the attempt does.
+ * - A4 A limit longer than a timer can take is waited for in slices (between two heartbeats: cut to that). While it runs it keeps the
+ *   process alive, as the attempt does.
  */
-import { LONGEST_TIMER_MS } from "../deadline.ts";
+import { sliceDelay } from "../deadline.ts";
 
 /** In milliseconds; one that is absent or no finite number is no limit. */
 export interface AttemptLimits {
@@ -55,8 +56,7 @@ export class Attempt {
   limit({ runMs, idleMs }: AttemptLimits, exceed: (kind: LimitKind, ms: number) => void): void {
     if (isLimit(runMs)) this.#armRun(runMs, () => exceed("run", runMs));
     if (isLimit(idleMs)) {
-      const delay = Math.min(Math.max(idleMs, 0), LONGEST_TIMER_MS);
-      this.#idle = setTimeout(() => exceed("idle", idleMs), delay);
+      this.#idle = setTimeout(() => exceed("idle", idleMs), sliceDelay(idleMs));
     }
   }
 
@@ -75,7 +75,7 @@ export class Attempt {
   readonly #pass = (): void => this.#controller?.abort(this.#parent.reason);
 
   #armRun(leftMs: number, exceed: () => void): void {
-    const slice = Math.min(Math.max(leftMs, 0), LONGEST_TIMER_MS);
+    const slice = sliceDelay(leftMs);
     this.#run = setTimeout(() => (leftMs > slice ? this.#armRun(leftMs - slice, exceed) : exceed()), slice);
   }
 }
