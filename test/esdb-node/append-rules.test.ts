@@ -1,0 +1,184 @@
+/** The rules by which a server takes a repeated append for what it is; the numbers are those of append-rules.ts. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { contents, event, events, failureOf, open, WAYS } from "./kit.ts";
+
+describe.each(WAYS)("idempotent appends, %s", (_, way) => {
+  test("rule 1: a tombstoned stream takes nothing, whatever is expected", async () => {
+    const { client } = await open();
+    await client.appendToStream("s", event(), way);
+    await client.tombstoneStream("s");
+    for (const expectedRevision of ["any", "no_stream", "stream_exists", 0n, 7n] as const) {
+      const failure = await failureOf(client.appendToStream("s", event(), { expectedRevision, ...way }));
+      expect(failure).toMatchObject({ type: "stream-deleted", streamName: "s" });
+    }
+  });
+
+  test("rule 2: stream_exists fails without a stream, and says deleted for a soft-deleted one", async () => {
+    const { client } = await open();
+    const absent = await failureOf(
+      client.appendToStream("s", event(), { expectedRevision: "stream_exists", ...way }),
+    );
+    expect(absent).toMatchObject({
+      type: "wrong-expected-version",
+      actualVersion: "no_stream",
+    });
+    await client.appendToStream("s", event(), way);
+    await client.deleteStream("s");
+    const deleted = await failureOf(
+      client.appendToStream("s", event(), { expectedRevision: "stream_exists", ...way }),
+    );
+    expect(deleted).toMatchObject({ type: "stream-deleted", streamName: "s" });
+  });
+
+  test("rule 2: a metadata stream is enough for stream_exists", async () => {
+    const { client } = await open();
+    await client.setStreamMetadata("s", { maxCount: 5 });
+    const answer = await client.appendToStream("s", event(), { expectedRevision: "stream_exists", ...way });
+    expect(answer.nextExpectedRevision).toBe(0n);
+  });
+
+  test.each(["any", "stream_exists"] as const)(
+    "rule 3: with %s a repetition is known by its ids",
+    async (expectedRevision) => {
+      const { node, client } = await open();
+      const batch = events(3);
+      await client.appendToStream("s", event(9), way);
+      const first = await client.appendToStream("s", batch, { expectedRevision, ...way });
+      await client.appendToStream("s", event(10), way);
+      const { appends } = node.counts;
+      const again = await client.appendToStream("s", batch, { expectedRevision, ...way });
+      expect(again).toEqual(first);
+      expect(again.nextExpectedRevision).toBe(3n);
+      expect(node.counts.appends).toBe(appends);
+    },
+  );
+
+  test("rule 3: a known first id with an unknown later one is a wrong version", async () => {
+    const { client } = await open();
+    const known = event(1);
+    await client.appendToStream("s", known, way);
+    const failure = await failureOf(client.appendToStream("s", [known, event(2)], way));
+    expect(failure).toMatchObject({ type: "wrong-expected-version", actualVersion: 0n });
+    expect(await contents(client, "s")).toEqual(["0:1"]);
+  });
+
+  test("rule 3: an unknown first id is written, known later ones or not", async () => {
+    const { client } = await open();
+    const known = event(1);
+    await client.appendToStream("s", known, way);
+    await client.appendToStream("s", [event(2), known], way);
+    expect(await contents(client, "s")).toEqual(["0:1", "1:2", "2:1"]);
+  });
+
+  test("rule 3: an id that was last written to another stream is written again", async () => {
+    const { client } = await open();
+    const one = event(1);
+    await client.appendToStream("a", one, way);
+    await client.appendToStream("b", one, way);
+    await client.appendToStream("a", one, way);
+    expect(await contents(client, "a")).toEqual(["0:1", "1:1"]);
+  });
+
+  test("rule 3: only recent ids are known", async () => {
+    const { client } = await open({ idCacheBytes: 1_000 });
+    const one = event(1);
+    await client.appendToStream("s", one, way);
+    await client.appendToStream("s", events(40, 2), way);
+    const again = await client.appendToStream("s", one, way);
+    expect(again.nextExpectedRevision).toBe(41n);
+  });
+
+  test("rule 4: at an old revision the same ids succeed with the old numbers, and nothing is written", async () => {
+    const { node, client } = await open();
+    const batch = events(2);
+    await client.appendToStream("s", event(7), { expectedRevision: "no_stream", ...way });
+    const first = await client.appendToStream("s", batch, { expectedRevision: 0n, ...way });
+    await client.appendToStream("s", event(8), way);
+    const { appends } = node.counts;
+    expect(await client.appendToStream("s", batch, { expectedRevision: 0n, ...way })).toEqual(first);
+    expect(node.counts.appends).toBe(appends);
+  });
+
+  test("rule 4: only ids are compared, not data", async () => {
+    const { client } = await open();
+    const id = randomUUID();
+    await client.appendToStream("s", event(1, id), { expectedRevision: "no_stream", ...way });
+    const again = await client.appendToStream("s", event(2, id), { expectedRevision: "no_stream", ...way });
+    expect(again.nextExpectedRevision).toBe(0n);
+    expect(await contents(client, "s")).toEqual(["0:1"]);
+  });
+
+  test("rule 4: another id, at the first place or a later one, is a wrong version", async () => {
+    const { client } = await open();
+    const batch = events(2);
+    await client.appendToStream("s", batch, { expectedRevision: "no_stream", ...way });
+    for (const wrong of [[event()], [batch[0]!, event()], [event(), batch[1]!]]) {
+      const failure = await failureOf(
+        client.appendToStream("s", wrong, { expectedRevision: "no_stream", ...way }),
+      );
+      expect(failure).toMatchObject({
+        type: "wrong-expected-version",
+        streamName: "s",
+        actualVersion: 1n,
+      });
+    }
+  });
+
+  test("rule 4: a prefix succeeds with its own last number, a longer batch is a wrong version", async () => {
+    const { client } = await open();
+    const batch = events(3);
+    await client.appendToStream("s", batch, { expectedRevision: "no_stream", ...way });
+    const prefix = await client.appendToStream("s", batch.slice(0, 2), {
+      expectedRevision: "no_stream",
+      ...way,
+    });
+    expect(prefix.nextExpectedRevision).toBe(1n);
+    const longer = [...batch, event(3)];
+    const failure = await failureOf(
+      client.appendToStream("s", longer, { expectedRevision: "no_stream", ...way }),
+    );
+    expect(failure).toMatchObject({ type: "wrong-expected-version", actualVersion: 2n });
+  });
+
+  test("rule 4: no_stream on a soft-deleted stream is written, but for the ids that were first there", async () => {
+    const { client } = await open();
+    const first = event(1);
+    await client.appendToStream("s", first, { expectedRevision: "no_stream", ...way });
+    await client.deleteStream("s");
+    const same = await client.appendToStream("s", first, { expectedRevision: "no_stream", ...way });
+    expect(same.nextExpectedRevision).toBe(0n);
+    const other = await client.appendToStream("s", event(2), { expectedRevision: "no_stream", ...way });
+    expect(other.nextExpectedRevision).toBe(1n);
+    expect(await contents(client, "s")).toEqual(["1:2"]);
+  });
+
+  test("rule 5: at the current revision the same ids are written a second time", async () => {
+    const { client } = await open();
+    const one = event(1);
+    await client.appendToStream("s", one, { expectedRevision: "no_stream", ...way });
+    const again = await client.appendToStream("s", one, { expectedRevision: 0n, ...way });
+    expect(again.nextExpectedRevision).toBe(1n);
+    expect(await contents(client, "s")).toEqual(["0:1", "1:1"]);
+  });
+
+  test("rule 6: a revision that is not there yet is a wrong version", async () => {
+    const { client } = await open();
+    const absent = await failureOf(client.appendToStream("s", event(), { expectedRevision: 0n, ...way }));
+    expect(absent).toMatchObject({ type: "wrong-expected-version", actualVersion: "no_stream" });
+    await client.appendToStream("s", event(), way);
+    const ahead = await failureOf(client.appendToStream("s", event(), { expectedRevision: 5n, ...way }));
+    expect(ahead).toMatchObject({ type: "wrong-expected-version", actualVersion: 0n });
+  });
+
+  test("an empty append succeeds with the stream as it is, and writes nothing", async () => {
+    const { node, client } = await open();
+    await client.appendToStream("s", events(2), way);
+    const { appends } = node.counts;
+    expect(await client.appendToStream("s", [], way)).toMatchObject({
+      success: true,
+      nextExpectedRevision: 1n,
+    });
+    expect(node.counts.appends).toBe(appends);
+  });
+});
