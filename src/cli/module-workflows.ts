@@ -14,14 +14,26 @@ export type Workflows = Readonly<Record<string, AnyWorkflowDef>>;
 
 /** Throws a usage error where the module is missing, cannot be imported, or exports no workflow. */
 export const loadWorkflows = async (module: string): Promise<Workflows> => {
-  const path = resolve(module);
-  if (!existsSync(path))
-    throw usageError(`There is no module ${JSON.stringify(module)} (looked for ${path}).`);
-  const workflows = workflowsOf(await importModule(module, path), basename(path, extname(path)));
+  const workflows = await loadExports(module, isWorkflow);
   if (Object.keys(workflows).length > 0) return workflows;
   throw usageError(
     `${module} exports no workflow. Export what workflow({ run }) returns, by name:\n  export const greet = workflow({ run: async (input, ctx) => … });`,
   );
+};
+
+/**
+ * What of the module's exports passes `isOne`, by the name it is exported under.
+ *
+ * Throws a usage error where the module is missing or cannot be imported.
+ */
+export const loadExports = async <T>(
+  module: string,
+  isOne: (value: unknown) => value is T,
+): Promise<Readonly<Record<string, T>>> => {
+  const path = resolve(module);
+  if (!existsSync(path))
+    throw usageError(`There is no module ${JSON.stringify(module)} (looked for ${path}).`);
+  return chosen(await importModule(module, path), basename(path, extname(path)), isOne);
 };
 
 /** The workflow called `name`; the only one where no name is given. Throws a usage error that lists the names, or suggests the near one. */
@@ -72,15 +84,19 @@ const checkedSyntax = (path: string): string | undefined => {
   return status === 0 ? undefined : excerptBefore(stderr);
 };
 
-const workflowsOf = (exports: Record<string, unknown>, fileName: string): Workflows => {
-  const found: [string, AnyWorkflowDef][] = [];
+const chosen = <T>(
+  exports: Record<string, unknown>,
+  fileName: string,
+  isOne: (value: unknown) => value is T,
+): Readonly<Record<string, T>> => {
+  const found: [string, T][] = [];
   for (const [name, value] of Object.entries(exports))
-    if (name !== "default" && isWorkflow(value)) found.push([name, value]);
+    if (name !== "default" && isOne(value)) found.push([name, value]);
   const byDefault = exports.default;
-  if (isWorkflow(byDefault)) {
+  if (isOne(byDefault)) {
     if (!found.some(([, value]) => value === byDefault)) found.push([fileName, byDefault]);
   } else if (typeof byDefault === "object" && byDefault !== null) {
-    for (const [name, value] of Object.entries(byDefault)) if (isWorkflow(value)) found.push([name, value]);
+    for (const [name, value] of Object.entries(byDefault)) if (isOne(value)) found.push([name, value]);
   }
   return Object.fromEntries(found);
 };

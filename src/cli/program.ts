@@ -9,10 +9,12 @@ import { registerDoctor } from "./commands/doctor.ts";
 import { registerHistory } from "./commands/history.ts";
 import { registerLs } from "./commands/ls.ts";
 import { registerReplay } from "./commands/replay.ts";
+import { registerResume } from "./commands/resume.ts";
 import { registerRun } from "./commands/run.ts";
 import { registerShow } from "./commands/show.ts";
 import { registerSignal } from "./commands/signal.ts";
 import { registerStart } from "./commands/start.ts";
+import { registerState } from "./commands/state.ts";
 import { registerWake } from "./commands/wake.ts";
 import { registerWorker } from "./commands/worker.ts";
 import { failureOf } from "./failure.ts";
@@ -68,12 +70,14 @@ const COMMANDS: readonly ((program: Command, setExit: SetExit) => void)[] = [
   registerSignal,
   registerWake,
   registerCancel,
+  registerResume,
+  registerState,
   registerDoctor,
 ];
 
 const ABOUT = `
 A <run> is the id of a run or the beginning of it, as long as no other run
-begins so. A <module> is a .ts or .js file; its workflows are the exports that
+begins so; a <thread> likewise. ls, show, history and replay know both. A <module> is a .ts or .js file; its workflows are the exports that
 workflow() made.
 
 Exit codes:
@@ -81,7 +85,7 @@ Exit codes:
   1    not done; of a run: failed
   2    wrong usage
   3    the run was cancelled
-  4    the run is parked (--detach-when-parked)
+  4    the run is parked (--detach-when-parked), or the thread asks again
   130  interrupted by Ctrl-C
   143  ended by SIGTERM
 

@@ -3,6 +3,7 @@
  * them makes a store where there is none.
  */
 import { existsSync } from "node:fs";
+import { isThreadEvent } from "../events/catalogue.ts";
 import type { EventLog } from "../events/event-log.ts";
 import { runIdOf, runStream } from "../events/stream-names.ts";
 import { CliError } from "./usage-error.ts";
@@ -45,6 +46,21 @@ export const resolveRun = async (log: EventLog, typed: string): Promise<string> 
   }
   throw new CliError(
     `There is no run ${JSON.stringify(typed)} in this store. "runstream ls" lists the runs; --db names another store.`,
+  );
+};
+
+/** Whether the stream of this id is a thread's. */
+export const isThread = async (log: EventLog, runId: string): Promise<boolean> => {
+  for await (const event of log.read(runStream(runId), { max: 1 })) return isThreadEvent(event);
+  return false;
+};
+
+/** As {@link resolveRun}, for what has to be a thread. */
+export const resolveThread = async (log: EventLog, typed: string): Promise<string> => {
+  const threadId = await resolveRun(log, typed);
+  if (await isThread(log, threadId)) return threadId;
+  throw new CliError(
+    `${JSON.stringify(threadId)} is a run and no thread: "runstream replay" shows its states, and "runstream signal" answers what it waits for.`,
   );
 };
 

@@ -139,6 +139,31 @@ export const checkpointAt = ({ checkpoints }: ThreadState, step?: number): Threa
   return checkpoints[from]?.step === step ? checkpoints[from] : undefined;
 };
 
+/** The thread as it is after everything folded: between the facts of one checkpoint, what is known of it so far. */
+export const presentPlace = (state: ThreadState): ThreadCheckpoint => {
+  const { life, revision, status, workflow, metadata, createdAt = 0 } = state;
+  const last = checkpointAt(state);
+  if (last?.revision === revision) return last;
+  const asked = life.asked.length;
+  return {
+    step: last?.step ?? 0,
+    revision,
+    status,
+    workflow,
+    metadata,
+    life,
+    steps: life.steps.length,
+    answers: life.answers.length,
+    asked,
+    waitsFrom: status === "awaiting_input" && last?.life === life ? last.waitsFrom : asked,
+    output: undefined,
+    error: undefined,
+    drained: undefined,
+    at: last?.at ?? createdAt,
+    whole: undefined,
+  };
+};
+
 const takeUp = (
   state: ThreadState,
   data: {

@@ -2,8 +2,9 @@
 import type { Command } from "commander";
 import { type GlobalOptions, wholeNumber } from "../command-options.ts";
 import { stateJson, stateText } from "../state-text.ts";
-import { resolveRun, withLog } from "../store-file.ts";
+import { isThread, resolveRun, withLog } from "../store-file.ts";
 import { out, print, printJson, tell } from "../terminal.ts";
+import { checkpointJson, checkpointText } from "../thread-text.ts";
 
 interface ReplayOptions extends GlobalOptions {
   readonly at: number;
@@ -32,14 +33,25 @@ Examples:
   $ runstream replay 1a2b3c --at 7 --json | jq .steps`;
 
 const replay = async (typed: string, { db, json, at }: ReplayOptions): Promise<void> => {
-  const { stateAt } = await import("../../projections/history.ts");
+  const { stateAt, threadStateAt } = await import("../../projections/history.ts");
   await withLog(db, async (log) => {
     const runId = await resolveRun(log, typed);
+    if (await isThread(log, runId)) {
+      const thread = await threadStateAt(log, runId, at);
+      if (thread === undefined) return;
+      const { presentPlace } = await import("../../projections/thread-state.ts");
+      const place = presentPlace(thread);
+      if (json) return printJson({ runId, revision: thread.revision, ...checkpointJson(runId, place) });
+      if (thread.revision < at) tell(noSuchRevision(at, thread.revision));
+      return print(checkpointText(runId, place, `at revision ${thread.revision}`));
+    }
     const state = await stateAt(log, runId, at);
     if (state === undefined) return;
     if (json) return printJson(stateJson(runId, state));
-    if (state.revision < at)
-      tell(out.dim(`The run has no revision ${at} yet; this is its last one, ${state.revision}.`));
+    if (state.revision < at) tell(noSuchRevision(at, state.revision));
     await print(stateText(runId, state));
   });
 };
+
+const noSuchRevision = (at: number, last: number): string =>
+  out.dim(`The run has no revision ${at} yet; this is its last one, ${last}.`);

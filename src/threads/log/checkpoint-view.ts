@@ -10,7 +10,13 @@ import type { GraphCheckpoint, PendingInterrupt, StoredGraphCheckpoint } from ".
 import { migrateCheckpoint, toCheckpoint } from "../migration.ts";
 import type { StepRecovery } from "../types.ts";
 
-export const viewCheckpoint = (threadId: string, place: ThreadCheckpoint): GraphCheckpoint => {
+/** `read` says what a payload stands for. Default: the value that was stored, decoded anew each time. */
+export const viewCheckpoint = (
+  threadId: string,
+  place: ThreadCheckpoint,
+  read: ReadPayload = decodePayload,
+): GraphCheckpoint => {
+  const wholeOf = (value: Payload): StoredGraphCheckpoint => read(value) as StoredGraphCheckpoint;
   if (place.whole !== undefined) return migrateCheckpoint(wholeOf(place.whole));
   const { step, status, workflow, metadata, life, error, drained, at } = place;
   const base = once(() => (life.base === undefined ? undefined : wholeOf(life.base)));
@@ -20,18 +26,18 @@ export const viewCheckpoint = (threadId: string, place: ThreadCheckpoint): Graph
     state: {},
     next: status === "completed" ? [] : [workflow],
     status,
-    interrupts: questionsOf(place),
+    interrupts: questionsOf(place, read),
     resolved: {},
     ...(error !== undefined && { error: { ...error } }),
     ...(drained !== undefined && { drained: { ...drained } }),
     createdAt: new Date(at).toISOString(),
-    metadata: decodePayload(metadata) as Record<string, unknown>,
+    metadata: read(metadata) as Record<string, unknown>,
   });
-  whenAsked(checkpoint, "state", () => stateOf(place, base()?.state));
+  whenAsked(checkpoint, "state", () => stateOf(place, base()?.state, read));
   whenAsked(checkpoint, "resolved", () =>
     record(
       base()?.resolved,
-      life.answers.slice(0, place.answers).map(({ id, answer }) => [id, decodePayload(answer)]),
+      life.answers.slice(0, place.answers).map(({ id, answer }) => [id, read(answer)]),
     ),
   );
   const known = knownOf(life, place.asked);
@@ -40,14 +46,14 @@ export const viewCheckpoint = (threadId: string, place: ThreadCheckpoint): Graph
   return checkpoint;
 };
 
-const wholeOf = (value: Payload): StoredGraphCheckpoint => decodePayload(value) as StoredGraphCheckpoint;
+type ReadPayload = (payload: Payload | undefined) => unknown;
 
 /** Without decoding it: an object with odd keys is stored as a list of its entries. */
 const mayHold = (value: Payload | undefined, field: string): boolean =>
   value !== undefined && (Array.isArray(value.json) || Object.hasOwn(value.json as object, field));
 
-const questionsOf = ({ life, waitsFrom, asked }: ThreadCheckpoint): PendingInterrupt[] =>
-  life.asked.slice(waitsFrom, asked).map(({ question }) => decodePayload(question) as PendingInterrupt);
+const questionsOf = ({ life, waitsFrom, asked }: ThreadCheckpoint, read: ReadPayload): PendingInterrupt[] =>
+  life.asked.slice(waitsFrom, asked).map(({ question }) => read(question) as PendingInterrupt);
 
 const knownOf = ({ asked }: ThreadLife, upTo: number): [string, string][] => {
   const known: [string, string][] = [];
@@ -58,21 +64,22 @@ const knownOf = ({ asked }: ThreadLife, upTo: number): [string, string][] => {
 const stateOf = (
   { life, steps, output }: ThreadCheckpoint,
   base: Record<string, unknown> | undefined,
+  read: ReadPayload,
 ): Record<string, unknown> => {
-  const input = base === undefined ? decodePayload(life.input) : base.input;
+  const input = base === undefined ? read(life.input) : base.input;
   const settled = life.steps
     .slice(0, steps)
     .map(({ key, output: value, recovered }): [string, StepRecord] => [
       key,
       {
-        ...(value !== undefined && { value: decodePayload(value) }),
+        ...(value !== undefined && { value: read(value) }),
         ...(recovered !== undefined && { recovered: { ...recovered, error: { ...recovered.error } } }),
       },
     ]);
   return {
     input,
     steps: record(base?.steps as Record<string, StepRecord> | undefined, settled),
-    ...(output !== undefined && { output: decodePayload(output) }),
+    ...(output !== undefined && { output: read(output) }),
   };
 };
 
