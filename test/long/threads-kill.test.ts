@@ -11,6 +11,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { checkSqliteLog, openSqliteLog } from "../../src/store-sqlite/index.ts";
 import { createRandom } from "../simulation/random.ts";
+import { stepsIn } from "../threads/reading.ts";
 import { expectedOutput, threadOf } from "./threads-worker-process.ts";
 
 const SEED = Number(process.env.RUNSTREAM_SEED ?? Date.now() % 1_000_000_000);
@@ -73,7 +74,7 @@ test(`threads outlive a worker that is killed ${KILLS} times (RUNSTREAM_SEED=${S
     expect([latest.status, latest.state.output]).toEqual(["completed", expectedOutput(threadId)]);
     const steps = (await reader.history(threadId, 1_000)).map(({ step }) => step);
     expect(steps).toEqual(steps.map((_, index) => steps.length - index));
-    for (const key of Object.keys(latest.state.steps)) {
+    for (const key of Object.keys(stepsIn(latest))) {
       const pids = [...new Set(bodies.get(`${threadId} ${key}`))];
       expect(pids.length).toBeGreaterThanOrEqual(1);
       // All but the last process that ran the body died in it.

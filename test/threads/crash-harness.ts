@@ -15,7 +15,7 @@ import {
   workflow,
 } from "../../src/threads/index.ts";
 import { type Death, mortal, WHENS } from "./mortal-worker.ts";
-import { listed } from "./reading.ts";
+import { listed, stepsIn } from "./reading.ts";
 import type { ThreadStore } from "./stores.ts";
 import { inTime } from "./time.ts";
 
@@ -93,7 +93,7 @@ export const live = async (
       sinceDeath = 0;
     }
     const left = await latest();
-    for (const key of Object.keys(left?.state.steps ?? {})) recorded.add(key);
+    for (const key of Object.keys(stepsIn(left))) recorded.add(key);
     if (left?.status !== "completed" || how === "died") continue;
     const { status, state, next, interrupts, resolved = {}, metadata = {} } = left;
     const numbers = (await truth.history(threadId, 1_000)).map(({ step }) => step);

@@ -10,7 +10,7 @@ import {
   workflow,
 } from "../../src/threads/index.ts";
 import { mortal } from "./mortal-worker.ts";
-import { failureOf, last, listed, listener } from "./reading.ts";
+import { failureOf, last, listed, listener, stepsIn } from "./reading.ts";
 import { onEach, STORES } from "./stores.ts";
 import { aborted, inTime, pause, turns, withTimeAtRest } from "./time.ts";
 
@@ -126,7 +126,7 @@ onEach(STORES, "gaps", (store) => {
           control.drain();
           return step("inner", () => ran.push("inner"));
         },
-        { retry: { maxAttempts: 3, initialIntervalMs: 1 }, onError: () => "recovered" },
+        { retry: { maxAttempts: 3, initialIntervalMs: 1 }, onError: () => -1 },
       ),
     );
     expect(
@@ -283,8 +283,11 @@ onEach(STORES, "gaps", (store) => {
     expect(answers[0]).not.toBe(original);
     expect(answers[0]).not.toBe(answers[1]);
     expect(answers).toEqual([{ list: [1, 2] }, { list: [1, 2] }]);
-    for (const { state } of await mutating.history("t")) {
-      expect([state.input, state.steps.one]).toEqual([{ list: ["in"] }, { value: { list: [1] } }]);
+    for (const checkpoint of await mutating.history("t")) {
+      expect([checkpoint.state.input, stepsIn(checkpoint).one]).toEqual([
+        { list: ["in"] },
+        { value: { list: [1] } },
+      ]);
     }
   });
 

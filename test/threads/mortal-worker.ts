@@ -21,7 +21,7 @@ export interface MortalWorker {
   readonly passage: Passage;
   /** Makes `work` a side effect of the worker. */
   effect<T>(work: () => T | Promise<T>): Promise<T>;
-  /** Settles when the worker has died. */
+  /** Settles when the worker has died, and what it had under way has ended: nothing of it reaches the store later. */
   readonly died: Promise<"died">;
   /** How many operations have begun. */
   operations(): number;
@@ -31,36 +31,35 @@ const forever = new Promise<never>(() => {});
 
 export const mortal = (death?: Death): MortalWorker => {
   let operations = 0;
+  let underWay = 0;
   let dead = false;
   let tell: (how: "died") => void = () => {};
   const died = new Promise<"died">((resolve) => {
     tell = resolve;
   });
-  const die = (): void => {
-    dead = true;
-    tell("died");
-  };
   const operation = async <T>(work: () => T | Promise<T>): Promise<T> => {
     if (dead) return forever;
     const number = operations++;
-    if (number !== death?.operation) return alive(await work());
-    if (death.when === "before") {
-      die();
-      return forever;
-    }
+    const doom = number === death?.operation ? death.when : undefined;
+    underWay += 1;
     try {
+      if (doom === "before") return forever;
       const answer = await work();
-      return death.when === "during" ? forever : answer;
+      return dead || doom === "during" ? forever : answer;
     } finally {
-      die();
+      underWay -= 1;
+      if (doom !== undefined) dead = true;
+      if (dead && underWay === 0) tell("died");
     }
   };
-  /** Answers that come to a dead worker are not heard. */
-  const alive = <T>(answer: T): T | Promise<T> => (dead ? forever : answer);
   return {
     passage: {
       write: operation,
-      read: async (work) => (dead ? forever : alive(await work())),
+      async read(work) {
+        if (dead) return forever;
+        const answer = await work();
+        return dead ? forever : answer;
+      },
     },
     effect: operation,
     died,

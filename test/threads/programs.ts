@@ -120,8 +120,9 @@ const runLeaf = async (
         site,
         async ({ attempt, signal }) => {
           await effect(site, () => attempt);
-          if (attempt === 1) await aborted(signal);
-          return `${site} in attempt ${attempt}`;
+          if (attempt > 1) return `${site} in attempt ${attempt}`;
+          await aborted(signal);
+          throw new Error("stopped");
         },
         { retry: { ...quick, maxAttempts: 2 }, timeout: { [leaf.limit]: 3 } },
       );

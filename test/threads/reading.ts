@@ -1,6 +1,6 @@
 /** Reads streams of a run to their end, and remembers what a listener was told. */
 import { expect } from "vitest";
-import type { GraphEvent } from "../../src/threads/index.ts";
+import type { GraphEvent, StoredGraphCheckpoint, WorkflowState } from "../../src/threads/index.ts";
 
 export const listed = async <T>(events: AsyncIterable<T>): Promise<T[]> => {
   const all: T[] = [];
@@ -13,6 +13,11 @@ export const last = async <T>(events: AsyncIterable<T>): Promise<T> => {
   const event = (await listed(events)).at(-1);
   return event ?? expect.fail("the stream ended without an event");
 };
+
+/** The steps that a workflow's checkpoint holds. */
+export const stepsIn = (
+  checkpoint: Pick<StoredGraphCheckpoint, "state"> | undefined,
+): WorkflowState["steps"] => (checkpoint?.state as WorkflowState | undefined)?.steps ?? {};
 
 /** What `work` rejects with; that it does is part of the test. */
 export const failureOf = async (work: Promise<unknown>): Promise<unknown> => {

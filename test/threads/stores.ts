@@ -73,14 +73,17 @@ export const memoryLogStore = (): LoggedStore => {
   };
 };
 
-/** A real file. Each worker opens it anew, as a process of its own would. */
+const CONNECTIONS = 2;
+
+/** A real file, opened twice, as two processes would: each worker stands on the other one of the two than the worker before it. */
 export const sqliteLogStore = (): LoggedStore => {
   const folder = mkdtempSync(join(tmpdir(), "runstream-threads-"));
   const opened: EventLog[] = [];
+  let next = 0;
   const log = (): EventLog => {
-    const one = openSqliteLog(join(folder, "threads.db"));
-    opened.push(one);
-    return one;
+    const turn = next++ % CONNECTIONS;
+    opened[turn] ??= openSqliteLog(join(folder, "threads.db"));
+    return opened[turn];
   };
   return {
     log,

@@ -1,7 +1,7 @@
 /** Streams of a run's events: the run goes on by itself, the reader may be late, leave early or never come. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { workflow } from "../../src/threads/index.ts";
-import { failureOf, last, listed, listener } from "./reading.ts";
+import { failureOf, last, listed, listener, stepsIn } from "./reading.ts";
 import { onEach, STORES } from "./stores.ts";
 import { inTime, pause, turns, withTimeAtRest } from "./time.ts";
 
@@ -232,7 +232,7 @@ onEach(STORES, "streams", (store) => {
     await plain.invoke(undefined, { threadId: "t" });
     await last(plain.continue("t"));
     expect(seen).toEqual([values, values]);
-    const { steps: recorded } = (await plain.state("t"))!.state;
+    const recorded = stepsIn(await plain.state("t"));
     expect(recorded.v0).not.toHaveProperty("value");
     expect(recorded.v1).toStrictEqual({ value: null });
   });

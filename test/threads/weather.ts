@@ -8,7 +8,7 @@ import { type GraphCheckpoint, RunControl, workflow } from "../../src/threads/in
 import { answersTo } from "./crash-harness.ts";
 import { type Death, mortal, WHENS } from "./mortal-worker.ts";
 import { type Program, runProgram } from "./programs.ts";
-import { listed } from "./reading.ts";
+import { listed, stepsIn } from "./reading.ts";
 import type { ThreadStore } from "./stores.ts";
 import { inTime } from "./time.ts";
 
@@ -79,7 +79,7 @@ export const liveThrough = async (
     await inTime(Promise.all(ends), `day ${number}`);
     // The timers of a process end with it.
     vi.clearAllTimers();
-    for (const key of Object.keys((await latest())?.state.steps ?? {})) recorded.add(key);
+    for (const key of Object.keys(stepsIn(await latest()))) recorded.add(key);
   }
   return expect.fail(`${ENOUGH_DAYS} days brought the thread to no end`);
 };
