@@ -23,7 +23,7 @@ export class GraphError extends Error {
 
 /** An attempt of a step exceeded a limit. Tried again as the step's policy says. */
 export class WorkflowStepTimeoutError extends GraphError {
-  override readonly name = "WorkflowStepTimeoutError";
+  override readonly name: string = "WorkflowStepTimeoutError";
   readonly stepName: string;
   /** The limit, in milliseconds. */
   readonly timeoutMs: number;
@@ -46,7 +46,7 @@ export class WorkflowStepTimeoutError extends GraphError {
 
 /** There is nothing to go on from: no checkpoint of this thread, or none that this tenant may see. */
 export class GraphThreadNotFoundError extends GraphError {
-  override readonly name = "GraphThreadNotFoundError";
+  override readonly name: string = "GraphThreadNotFoundError";
   readonly threadId: string;
 
   constructor(threadId: string) {
@@ -60,7 +60,7 @@ export class GraphThreadNotFoundError extends GraphError {
 
 /** The thread waits for no answer. */
 export class GraphNotInterruptedError extends GraphError {
-  override readonly name = "GraphNotInterruptedError";
+  override readonly name: string = "GraphNotInterruptedError";
   readonly threadId: string;
   /** What it is instead. */
   readonly status: GraphStatus;
@@ -77,7 +77,7 @@ export class GraphNotInterruptedError extends GraphError {
 
 /** A drain ended the run; `continue()` carries the thread on, here or elsewhere. */
 export class GraphDrainedError extends GraphError {
-  override readonly name = "GraphDrainedError";
+  override readonly name: string = "GraphDrainedError";
   readonly threadId: string;
   /** The number of the checkpoint it ended with. */
   readonly step: number;
@@ -97,7 +97,7 @@ export class GraphDrainedError extends GraphError {
 
 /** A tenant's id that cannot be part of a namespace. */
 export class TenantIdError extends RangeError {
-  override readonly name = "TenantIdError";
+  override readonly name: string = "TenantIdError";
   readonly code = "TENANT_ID_INVALID";
 
   constructor(tenantId: unknown) {
