@@ -1,7 +1,9 @@
 /** The rules by which a server takes a repeated append for what it is; the numbers are those of append-rules.ts. */
 import { randomUUID } from "node:crypto";
-import { describe, expect, test } from "vitest";
-import { contents, event, events, failureOf, open, WAYS } from "./kit.ts";
+import { describe, expect, test, vi } from "vitest";
+import type { EventLog } from "../../src/events/event-log.ts";
+import { createMemoryLog } from "../../src/store-memory/index.ts";
+import { contents, event, events, failureOf, open, PLAIN, WAYS } from "./kit.ts";
 
 describe.each(WAYS)("idempotent appends, %s", (_, way) => {
   test("rule 1: a tombstoned stream takes nothing, whatever is expected", async () => {
@@ -180,5 +182,34 @@ describe.each(WAYS)("idempotent appends, %s", (_, way) => {
       nextExpectedRevision: 1n,
     });
     expect(node.counts.appends).toBe(appends);
+  });
+});
+
+describe.each(WAYS)("what the log has not acknowledged, %s", (_, way) => {
+  test("rule 7: a repetition of it is left without an answer until the server's time is up", async () => {
+    const log = createMemoryLog();
+    let release = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const slow: EventLog = {
+      ...log,
+      append: (stream, expected, batch) => async () => {
+        if (stream === "s") await gate;
+        return log.append(stream, expected, batch)();
+      },
+    };
+    const { node, client } = await open({ log: slow, commitTimeoutMs: 30 });
+    const one = event(1);
+    const first = client.appendToStream("s", one, { expectedRevision: "no_stream", ...way });
+    await vi.waitUntil(() => node.counts.appends === 1);
+    const again = await failureOf(client.appendToStream("s", one, { expectedRevision: "no_stream", ...way }));
+    expect(again.type).toBe(way === PLAIN ? "timeout" : "deadline-exceeded");
+    await expect(failureOf(contents(client, "s"))).resolves.toMatchObject({ type: "stream-not-found" });
+    release();
+    expect(await first).toMatchObject({ success: true, nextExpectedRevision: 0n });
+    expect(await client.appendToStream("s", one, { expectedRevision: "no_stream", ...way })).toEqual(
+      await first,
+    );
   });
 });

@@ -135,7 +135,7 @@ const walkOverAll = (core: Core, options: ReadOptions): Walk | ReturnType<typeof
   else if (!from.hasStart()) {
     const at = indexAt(database, from.getPosition()!.getCommitPosition());
     if (at === undefined) return invalidPosition();
-    index = at + 1;
+    index = Math.min(at + 1, database.visible);
   }
   return {
     next: () => {
