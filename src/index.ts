@@ -53,8 +53,8 @@ export {
   type WorkflowEngine,
   type WorkflowEngineOptions,
 } from "./engine/workflow-engine.ts";
-export type { RunEvent } from "./events/catalogue.ts";
-export { decodeRunEvent } from "./events/codec.ts";
+export type { HistoryEvent, RunEvent, ThreadEvent } from "./events/catalogue.ts";
+export { decodeRunEvent, decodeThreadEvent } from "./events/codec.ts";
 export {
   type AppendError,
   type Appended,

@@ -10,7 +10,7 @@ import { JOURNAL_MAX_ENTRIES, JOURNAL_WARN_ENTRIES } from "../../src/engine/refu
 import { DEFAULT_RETRY_DELAY_MS } from "../../src/engine/step-errors.ts";
 import { DEFAULT_STEP_CONCURRENCY, DEFAULT_WORKER_STEP_CONCURRENCY } from "../../src/engine/step-gate.ts";
 import { ATTEMPT_LEASE_MS, DEFAULT_MAX_ATTEMPTS } from "../../src/engine/walk/attempt.ts";
-import { RUN_EVENTS } from "../../src/events/catalogue.ts";
+import { RUN_EVENTS, THREAD_EVENTS } from "../../src/events/catalogue.ts";
 import { MAX_PAYLOAD_DEPTH } from "../../src/events/payload.ts";
 import { BEAT_MS } from "../../src/store-sqlite/owners.ts";
 import { EVENT_LIMIT_BYTES } from "../../src/store-sqlite/rows.ts";
@@ -62,11 +62,14 @@ describe("the reference", () => {
 
   it("names every event type, with every field that the frozen events have", () => {
     const rows = read("docs/reference/events.md").split("\n");
-    const golden = JSON.parse(readFileSync(join(ROOT, "test/golden/v1/events.json"), "utf8")) as {
-      readonly recorded: { readonly type: string; readonly data: Record<string, unknown> };
-    }[];
+    const golden = ["events.json", "threads.json"].flatMap(
+      (file) =>
+        JSON.parse(readFileSync(join(ROOT, "test/golden/v1", file), "utf8")) as {
+          readonly recorded: { readonly type: string; readonly data: Record<string, unknown> };
+        }[],
+    );
     const missing: string[] = [];
-    for (const type of Object.keys(RUN_EVENTS)) {
+    for (const type of [...Object.keys(RUN_EVENTS), ...Object.keys(THREAD_EVENTS)]) {
       const row = rows.find((line) => line.startsWith(`| \`${type}\` |`));
       if (row === undefined) missing.push(type);
       const events = golden.map(({ recorded }) => recorded).filter((event) => event.type === type);
