@@ -226,7 +226,8 @@ describe("compression", () => {
     const seen = new Set<string>();
     for (let zeros = 0; zeros <= 200; zeros += 4) {
       const payload = wrap("devl", Buffer.concat([randomBytes(2000), Buffer.alloc(zeros)]));
-      const always = 4 + zstdCompressSync(payload, { params: { [constants.ZSTD_c_compressionLevel]: 3 } }).byteLength;
+      const always =
+        4 + zstdCompressSync(payload, { params: { [constants.ZSTD_c_compressionLevel]: 3 } }).byteLength;
       const kept = await compress(payload, true);
       expect(prefixOf(kept)).toBe(always < payload.byteLength * 0.95 ? "zstd" : "devl");
       seen.add(prefixOf(kept));

@@ -60,6 +60,12 @@ export const later = <T>() => Promise.withResolvers<T>();
 /** Lets everything that is ready run. */
 export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** Waits, turn by turn and without a timer, until something holds. */
+export const until = async (holds: () => boolean): Promise<void> => {
+  for (let turn = 0; turn < 10_000 && !holds(); turn++) await settle();
+  expect(holds()).toBe(true);
+};
+
 /** Every test of the file fails if a rejection was left unhandled in it. */
 export const watchRejections = (): void => {
   const seen: unknown[] = [];

@@ -22,6 +22,7 @@ import {
   STEP_ID,
   STEP_NAME,
   settle,
+  until,
   watchRejections,
 } from "./scene.ts";
 import { ScriptedWorld } from "./scripted-world.ts";
@@ -167,7 +168,7 @@ describe.each(Object.entries(MODES))("%s", (_, mode) => {
     const accepted = later<undefined>();
     world.on("step_started", () => accepted.promise);
     const executing = executeStep(params);
-    await vi.waitFor(() => expect(world.types).toEqual(["step_started"]));
+    await until(() => world.types.length === 1);
     for (let turn = 0; turn < 5; turn++) await settle();
     expect(calls()).toBe(mode.optimistic ? 1 : 0);
     expect(world.types).toEqual(["step_started"]);
