@@ -9,7 +9,8 @@
  * - G2 A stream belongs to the consumer that got its first event, until that consumer leaves; the last {@link REMEMBERED_STREAMS} are
  *   remembered. What waits for a consumer waits in log order.
  * - G3 An event is in custody once: what the server gives again after a break is the same one, and nobody is handed it a second time.
- * - G4 An answer counts once, and only from who holds the event. It is remembered, since the server confirms none.
+ * - G4 An answer counts once, and only from who holds the event. It is remembered and said again when the event
+ *   comes back, since the server confirms none.
  * - G5 When the last consumer leaves, the answers are flushed and all else is handed back to the server, for other processes.
  */
 import type { Subscriber } from "rxjs";
@@ -68,8 +69,8 @@ export class Group {
   /** In nobody's queue yet, in log order. */
   #unassigned: Item[] = [];
   readonly #acked = new BoundedMap<Position, true>(REMEMBERED_ANSWERS);
-  /** Parked while there was no connection to say it on. */
-  readonly #toPark = new BoundedMap<Position, string>(REMEMBERED_ANSWERS);
+  /** Why it was parked. An operator who has the server replay what is parked gets it all the same. */
+  readonly #parked = new BoundedMap<Position, string>(REMEMBERED_ANSWERS);
   /** What went back to the server: how often it had been handed out, and what the server's own count was. */
   readonly #returned = new BoundedMap<Position, { readonly times: number; readonly retries: number }>(
     REMEMBERED_ANSWERS,
@@ -125,13 +126,14 @@ export class Group {
       return;
     }
     const { position } = event;
+    // What was parked comes, when it is replayed, by a link from where it was set aside.
+    if (resolved.link !== undefined) this.#parked.delete(position);
     const there = this.#custody.get(position);
-    const reason = this.#toPark.get(position);
+    const reason = this.#parked.get(position);
     if (there !== undefined) there.arrival = arrival;
     else if (this.#acked.get(position) !== undefined) lane.ack(arrival);
-    else if (reason !== undefined) {
-      if (lane.park(arrival, reason)) this.#toPark.delete(position);
-    } else this.#admit(event, arrival);
+    else if (reason !== undefined) lane.park(arrival, reason);
+    else this.#admit(event, arrival);
   }
 
   #admit(event: RecordedEvent, arrival: Arrival): void {
@@ -220,7 +222,8 @@ export class Group {
 
   #park({ event: { position }, arrival }: Item, reason: string): void {
     this.#custody.delete(position);
-    if (!arrival.lane.park(arrival, reason)) this.#toPark.set(position, reason);
+    this.#parked.set(position, reason);
+    arrival.lane.park(arrival, reason);
   }
 
   #retry(member: Member, item: Item, delayMs: number): void {

@@ -63,18 +63,13 @@ export class Lane {
     this.#reopening.begin((error) => owner.gaveUp(error));
   }
 
-  /** Answers whether the ack goes to the server (L1). */
-  ack({ call, resolved }: Arrival): boolean {
-    if (call !== this.#call) return false;
+  ack({ call, resolved }: Arrival): void {
+    if (call !== this.#call) return;
     if (this.#unsent.push(resolved) === 1) Promise.resolve().then(() => this.#sendAcks());
-    return true;
   }
 
-  /** Answers whether the event was parked (L1). */
-  park({ call, resolved }: Arrival, reason: string): boolean {
-    if (call !== this.#call) return false;
-    this.#answer(call.nack(PARK, reason, resolved));
-    return true;
+  park({ call, resolved }: Arrival, reason: string): void {
+    if (call === this.#call) this.#answer(call.nack(PARK, reason, resolved));
   }
 
   /** All answers given so far have reached the server, or never will (L2). */

@@ -4,7 +4,7 @@ import { journalConformance, logConformance } from "./conformance-suites.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-const onANode = (name: string, suite: (server: () => string) => void): void =>
+const onANode = (name: string, suite: (server: () => string) => void): void => {
   describe(name, () => {
     let node: StandInNode;
     beforeAll(async () => {
@@ -13,6 +13,7 @@ const onANode = (name: string, suite: (server: () => string) => void): void =>
     afterAll(() => node.stop());
     suite(() => node.connectionString);
   });
+};
 
 onANode("the log, with a node that all cases share", (server) => logConformance(server));
 onANode("the log, with batched appends", (server) => logConformance(server, { appends: "batch" }));

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { EventStoreDBClient } from "@eventstore/db-client";
 import { afterEach } from "vitest";
 import type {
   AppendError,
@@ -51,8 +52,11 @@ export const testScene = () => {
       undo.push(() => node.stop());
       return node;
     },
-    afterwards: (one: () => unknown): void => {
-      undo.push(one);
+    /** The official client, as somebody else would use it. */
+    raw: (server: string): EventStoreDBClient => {
+      const client = EventStoreDBClient.connectionString(server);
+      undo.push(() => client.dispose());
+      return client;
     },
     subscribe: (log: EventLog, options: SubscribeOptions) => {
       const items: (RecordedEvent | "CaughtUp")[] = [];

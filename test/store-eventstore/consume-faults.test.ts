@@ -1,0 +1,191 @@
+/** Consumer groups when connections break, processes die and the server repeats itself. */
+import { expect, it } from "vitest";
+import type { Consumed } from "../../src/events/event-log.ts";
+import { StoreError } from "../../src/events/store-error.ts";
+import { serverGroup } from "../../src/store-eventstore/group-settings.ts";
+import type { FaultKind } from "../esdb-node/faults.ts";
+import { event, ids, numbered, put, testScene, until } from "./kit.ts";
+
+const scene = testScene();
+const filter = { streamPrefix: "a" };
+const ackAtOnce = (item: Consumed): void => item.ack();
+const eventsOf = (items: readonly Consumed[]) => items.map((item) => item.event);
+
+const BROKEN: readonly FaultKind[] = [
+  "delay",
+  "busy",
+  "duplicate",
+  "timeoutBefore",
+  "cancelled",
+  "cancelledAfter",
+  "unavailable",
+  "unavailableAfter",
+];
+
+it.each(BROKEN)("G3 every event comes once and in order after %s", async (kind) => {
+  const node = await scene.node();
+  const log = await scene.open(node.connectionString);
+  const events = numbered(30);
+  await put(log, "a", "none", ...events.slice(0, 20));
+  node.faults.add({ on: "consume", kind, delayMs: 20, times: 2 });
+  const watch = scene.consume(log, "g", { filter, maxInFlight: 4 }, (item) => setImmediate(item.ack));
+  await until("what was there", () => watch.items.length >= 20);
+  for (const one of events.slice(20)) await put(log, "a", "any", one);
+  await until("what came later", () => watch.items.length >= 30);
+  expect(ids(eventsOf(watch.items))).toEqual(ids(events));
+  expect(watch.items.map(({ redeliveries }) => redeliveries)).toEqual(Array(30).fill(0));
+});
+
+it.each(["busy", "unavailable", "notLeader"] as const)(
+  "a group is made all the same after %s",
+  async (kind) => {
+    const node = await scene.node();
+    const log = await scene.open(node.connectionString);
+    node.faults.add({ on: "group", kind, leader: { host: "127.0.0.1", port: node.port } });
+    const one = event();
+    await put(log, "a", "none", one);
+    const watch = scene.consume(log, "g", { filter }, ackAtOnce);
+    await until("the event", () => watch.items.length >= 1);
+    expect(ids(eventsOf(watch.items))).toEqual([one.id]);
+  },
+);
+
+it("G3 what a consumer holds is not handed to it again when the server does, and its ack then counts", async () => {
+  const node = await scene.node();
+  const log = await scene.open(node.connectionString);
+  const events = numbered(5);
+  await put(log, "a", "none", ...events);
+  const watch = scene.consume(log, "g", { filter });
+  await until("the events", () => watch.items.length === 5);
+  watch.items[0]?.ack();
+  node.redeliver();
+  await node.restart();
+  const fresh = event();
+  for (let answer = await put(log, "a", 4, fresh); "_tag" in answer; ) answer = await put(log, "a", 4, fresh);
+  await until("what is new", () => watch.items.length >= 6);
+  expect(ids(eventsOf(watch.items))).toEqual(ids([...events, fresh]));
+  for (const item of watch.items) item.ack();
+  await log.close();
+  const again = await scene.open(node.connectionString);
+  const last = event();
+  await put(again, "a", 5, last);
+  const rest = scene.consume(again, "g", { filter }, ackAtOnce);
+  await until("what is new", () => rest.items.length >= 1);
+  expect(ids(eventsOf(rest.items))).toEqual([last.id]);
+});
+
+it("G4 what was acked while the connection was gone is not handed out again", async () => {
+  const node = await scene.node();
+  const log = await scene.open(node.connectionString);
+  const events = numbered(6);
+  await put(log, "a", "none", ...events);
+  const watch = scene.consume(log, "g", { filter });
+  await until("the events", () => watch.items.length === 6);
+  await node.kill();
+  watch.items[0]?.ack();
+  watch.items[1]?.nack("park", "cannot be read");
+  watch.items[2]?.nack("retry", "once more");
+  await until("the retry", () => watch.items.length === 7);
+  await node.restart();
+  const fresh = event();
+  for (let answer = await put(log, "a", 5, fresh); "_tag" in answer; ) answer = await put(log, "a", 5, fresh);
+  await until("what is new", () => watch.items.length >= 8);
+  expect(watch.items.slice(6).map((item) => [item.event.revision, item.redeliveries])).toEqual([
+    [2, 1],
+    [6, 0],
+  ]);
+});
+
+it("P6 what a process that is killed had not acked goes to another, counted, and in order", async () => {
+  const node = await scene.node();
+  const log = await scene.open(node.connectionString);
+  const events = numbered(4);
+  await put(log, "a", "none", ...events);
+  const dying = scene.start("consumer-process.ts", [node.connectionString, "g", "a", "1"]);
+  for (const n of [0, 1, 2, 3]) expect((await dying.lines.next()).value).toBe(`${n} 0`);
+  const watch = scene.consume(log, "g", { filter }, ackAtOnce);
+  dying.child.kill("SIGKILL");
+  await until("what it left", () => watch.items.length >= 3);
+  const fresh = event();
+  await put(log, "a", 3, fresh);
+  await until("what is new", () => watch.items.length >= 4);
+  expect(watch.items.map((item) => [item.event.revision, item.redeliveries])).toEqual([
+    [1, 1],
+    [2, 1],
+    [3, 1],
+    [4, 0],
+  ]);
+});
+
+it("P6 a stream's events stay with one of two processes while both live", async () => {
+  const node = await scene.node();
+  const [one, two] = [await scene.open(node.connectionString), await scene.open(node.connectionString)];
+  const watches = [one, two].map((log) => scene.consume(log, "g", { filter }, ackAtOnce));
+  const raw = scene.raw(node.connectionString);
+  const joined = async () =>
+    (await raw.getPersistentSubscriptionToAllInfo(serverGroup("g", filter))).connections;
+  // Whoever joins takes over some streams that others had.
+  while ((await joined().catch(() => [])).length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (let round = 0; round < 5; round += 1)
+    for (let n = 0; n < 20; n += 1) await put(one, `a${n}`, "any", event());
+  await until("all events", () => watches.reduce((sum, { items }) => sum + items.length, 0) >= 100);
+  const owners = new Map<string, Set<number>>();
+  for (const [n, { items }] of watches.entries())
+    for (const { event: got } of items) owners.set(got.stream, (owners.get(got.stream) ?? new Set()).add(n));
+  expect([...owners.values()].every((of) => of.size === 1)).toBe(true);
+  expect(watches.every(({ items }) => items.length > 0)).toBe(true);
+});
+
+it("L3 a consumer that the server has forgotten is noticed, and goes on", async () => {
+  const node = await scene.node();
+  const log = await scene.open(node.connectionString, { heartbeatMs: 60 });
+  node.faults.add({ on: "consume", kind: "drop" });
+  const events = numbered(3);
+  await put(log, "a", "none", ...events);
+  const watch = scene.consume(log, "g", { filter }, ackAtOnce);
+  await until("the events", () => watch.items.length >= 3);
+  expect(ids(eventsOf(watch.items))).toEqual(ids(events));
+});
+
+it("G4 what an operator has the server replay from what was parked comes again", async () => {
+  const node = await scene.node();
+  const log = await scene.open(node.connectionString);
+  const one = event();
+  await put(log, "a", "none", one);
+  const watch = scene.consume(log, "g", {}, (item) => {
+    if (item.redeliveries === 0 && watch.items.length === 1) item.nack("park", "cannot be read");
+    else item.ack();
+  });
+  await until("the event", () => watch.items.length === 1);
+  const raw = scene.raw(node.connectionString);
+  const parked = async () => (await raw.getPersistentSubscriptionToAllInfo("g")).stats.parkedMessageCount;
+  while ((await parked()) < 1n) await new Promise((resolve) => setTimeout(resolve, 10));
+  await raw.replayParkedMessagesToAll("g");
+  await until("the event again", () => watch.items.length === 2);
+  expect(ids(eventsOf(watch.items))).toEqual([one.id, one.id]);
+});
+
+it("a group that is deleted is made anew, and begins at the beginning, but for what was acked here", async () => {
+  const node = await scene.node();
+  const log = await scene.open(node.connectionString);
+  await put(log, "a", "none", ...numbered(2));
+  const watch = scene.consume(log, "g", {}, ackAtOnce);
+  await until("the events", () => watch.items.length === 2);
+  await scene.raw(node.connectionString).deletePersistentSubscriptionToAll("g");
+  const fresh = event();
+  await put(log, "a", 1, fresh);
+  await until("what is new", () => watch.items.length >= 3);
+  expect(watch.items.slice(2).map((item) => item.event.id)).toEqual([fresh.id]);
+});
+
+it("a server that stays away ends a consumer in an error that names it, when it was waited for long enough", async () => {
+  const node = await scene.node();
+  const log = await scene.open(node.connectionString, { reconnectForMs: 200 });
+  await put(log, "a", "none", event());
+  const watch = scene.consume(log, "g", { filter });
+  await until("the event", () => watch.items.length === 1);
+  await node.kill();
+  await until("the error", () => watch.error !== undefined);
+  expect(StoreError.is(watch.error)).toBe(true);
+  expect(String(watch.error)).toContain(`esdb://127.0.0.1:${node.port}`);
+});
