@@ -26,8 +26,8 @@ import { createStorage } from "./storage.ts";
 import { createStreamer } from "./streamer.ts";
 import { createQueueHandler, createTransport } from "./transport.ts";
 
-/** A World of the Workflow SDK that keeps everything in an EventLog. */
-export interface RunstreamWorld extends World {
+/** A World of the Workflow SDK that keeps everything in an EventLog. `MessageId` is how the SDK at hand spells the ids of messages. */
+export interface RunstreamWorld<MessageId extends string = string> extends World<MessageId> {
   /** It answers 412 to a write that rests on a view older than what a hook has received. */
   readonly capabilities: { readonly preconditionGuard: true };
   /** Takes messages and delivers them; before that, sends those that a crash kept from being sent. Idempotent. */
@@ -53,7 +53,9 @@ const GRACE_MS = 5_000;
  * Every option may come from the environment. Nothing is opened before the first use, and nothing is delivered before `start`.
  * @throws RangeError for an encryption key that is not 32 bytes, and for a concurrency below 1.
  */
-export const createWorld = (options: WorldOptions = {}): RunstreamWorld => {
+export const createWorld = <MessageId extends string = string>(
+  options: WorldOptions = {},
+): RunstreamWorld<MessageId> => {
   const settings = settingsOf(options, process.env);
   const { clock, encryptionKey, logger } = settings;
   const transport = createTransport(settings.baseUrl);
@@ -105,9 +107,9 @@ export const createWorld = (options: WorldOptions = {}): RunstreamWorld => {
     getDeploymentId: async () => settings.deploymentId,
     async queue(name, message, queueOptions = {}) {
       const { queues } = await open();
-      return { messageId: await sendMessage(queues, name, message, queueOptions, clock()) };
+      return { messageId: (await sendMessage(queues, name, message, queueOptions, clock())) as MessageId };
     },
-    createQueueHandler,
+    createQueueHandler: createQueueHandler as World<MessageId>["createQueueHandler"],
     createRunId: () => newUlid(clock()),
     ...(encryptionKey !== undefined && {
       getEncryptionKeyForRun: async (run: WorkflowRun | string) =>

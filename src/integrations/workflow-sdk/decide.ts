@@ -182,10 +182,8 @@ const startRun = (event: RequestOf<"run_started">, { run }: SdkRunState, mint: M
 };
 
 const cancelRun = (event: RequestOf<"run_cancelled">, state: SdkRunState, mint: Mint): Verdict => {
-  if (state.run?.status === "cancelled") {
-    const cancelled = state.events.findLast(({ eventType }) => eventType === "run_cancelled");
-    return right({ events: [], answer: (after) => withRun(after, cancelled) });
-  }
+  if (state.run?.status === "cancelled")
+    return right({ events: [], answer: (after) => withRun(after, after.cancelled) });
   const reason = event.eventData?.cancelReason;
   if (reason !== undefined && reason.length > MAX_REASON_LENGTH)
     return left(

@@ -4,7 +4,7 @@ import { createMemoryLog } from "../../store-memory/index.ts";
 import { openSqliteLog } from "../../store-sqlite/index.ts";
 
 const MEMORY = ":memory:";
-const SERVER = /^(?:esdb|kurrentdb|kurrent)(?:\+discover)?:\/\//;
+const SERVER = /^esdb(?:\+discover)?:\/\//;
 
 /** Throws `StoreError`, by rejection, where the store cannot be opened. An EventLog is answered as it is. */
 export const openStore = async (store: string | EventLog): Promise<EventLog> => {

@@ -25,8 +25,10 @@ export interface SdkRunState {
   readonly waits: MapLike<string, Wait>;
   /** Correlation ids of what the workflow itself wrote to its attributes. */
   readonly attributeWrites: MapLike<string, true>;
-  /** By revision. */
+  /** By revision; in a fork only those that it added. */
   readonly events: Event[];
+  /** What cancelled the run. */
+  cancelled: Event | undefined;
   /** Id of the last event, and the epoch milliseconds in it. */
   lastId: string | undefined;
   lastTime: number;
@@ -55,6 +57,7 @@ export const sdkRunFold: Fold<SdkRunState, Event> = {
     waits: new Map(),
     attributeWrites: new Map(),
     events: [],
+    cancelled: undefined,
     lastId: undefined,
     lastTime: 0,
     outsideTime: -1,
@@ -97,6 +100,7 @@ const evolveEntities = (state: SdkRunState, event: Event): void => {
       return endRun(state, event, { status: "failed", error, ...(errorCode !== undefined && { errorCode }) });
     }
     case "run_cancelled":
+      state.cancelled = event;
       return endRun(state, event, { status: "cancelled" });
     case "attr_set": {
       if (event.eventData.writer.type === "workflow" && event.correlationId !== undefined)

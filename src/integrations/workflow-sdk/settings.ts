@@ -5,7 +5,7 @@ import type { EventLog } from "../../events/event-log.ts";
 
 export interface WorldOptions {
   /**
-   * Where runs are kept: a file (made when it does not exist), `":memory:"`, an `esdb://` or `kurrentdb://` address, or any EventLog,
+   * Where runs are kept: a file (made when it does not exist), `":memory:"`, an `esdb://` address, or any EventLog,
    * which is then closed by its owner. Default: `RUNSTREAM_STORE`, or `./runstream.db`.
    */
   readonly store?: string | EventLog;
