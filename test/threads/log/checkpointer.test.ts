@@ -35,7 +35,7 @@ const graphCheckpoint = (step: number, more: Partial<GraphCheckpoint> = {}): Gra
 
 describe.each(STORES)("on a %s log, a checkpointer", (store) => {
   test("answers whole checkpoints as they were put, whatever is in them", async () => {
-    const log = openLog(store);
+    const log = await openLog(store);
     const checkpointer = logCheckpointer(log);
     await checkpointer.put(graphCheckpoint(0));
     await checkpointer.put(graphCheckpoint(1, { status: "failed", error: { name: "E", message: "m" } }));
@@ -50,7 +50,7 @@ describe.each(STORES)("on a %s log, a checkpointer", (store) => {
   });
 
   test("drops the checkpoints of the same number and later ones when one is put", async () => {
-    const checkpointer = logCheckpointer(openLog(store));
+    const checkpointer = logCheckpointer(await openLog(store));
     for (const step of [1, 2, 3, 4]) await checkpointer.put(graphCheckpoint(step));
     await checkpointer.put(graphCheckpoint(2, { status: "interrupted" }));
     const history = await checkpointer.history("g");
@@ -62,7 +62,7 @@ describe.each(STORES)("on a %s log, a checkpointer", (store) => {
   });
 
   test("answers a history newest first, 20 of it unless told otherwise", async () => {
-    const checkpointer = logCheckpointer(openLog(store));
+    const checkpointer = logCheckpointer(await openLog(store));
     for (let step = 1; step <= 25; step += 1) await checkpointer.put(graphCheckpoint(step));
     const numbers = async (limit?: number) =>
       (await checkpointer.history("g", limit)).map(({ step }) => step);
@@ -73,7 +73,7 @@ describe.each(STORES)("on a %s log, a checkpointer", (store) => {
   });
 
   test("answers a checkpoint of schema 1 as one of schema 2", async () => {
-    const checkpointer = logCheckpointer(openLog(store));
+    const checkpointer = logCheckpointer(await openLog(store));
     const question = {
       id: "q",
       node: "ask",
@@ -99,7 +99,7 @@ describe.each(STORES)("on a %s log, a checkpointer", (store) => {
   });
 
   test("goes on by changes from a checkpoint that was put whole", async () => {
-    const log = openLog(store);
+    const log = await openLog(store);
     const model = new ThreadModel("t");
     model.next({ status: "running", begins: invoked(), settled: settled("load", { total: 5 }) });
     const asked = model.next({ status: "awaiting_input", reasons: ["Refund 5?"] }).whole();
@@ -126,7 +126,7 @@ describe.each(STORES)("on a %s log, a checkpointer", (store) => {
   });
 
   test("writes each change as its facts, in one append", async () => {
-    const log = counting(openLog(store));
+    const log = counting(await openLog(store));
     const model = new ThreadModel("t");
     const { latest, write } = await open(log);
     expect(latest).toBeUndefined();
@@ -161,7 +161,7 @@ describe.each(STORES)("on a %s log, a checkpointer", (store) => {
   });
 
   test("a recorded start is a checkpoint before any step", async () => {
-    const log = openLog(store);
+    const log = await openLog(store);
     const model = new ThreadModel("t");
     const { write } = await open(log);
     await write([model.next({ status: "running", begins: invoked({ at: new Date(5) }) })]);
@@ -174,7 +174,7 @@ describe.each(STORES)("on a %s log, a checkpointer", (store) => {
   });
 
   test("the second of two who carry on one thread is told, and nothing is overwritten", async () => {
-    const log = openLog(store);
+    const log = await openLog(store);
     const model = new ThreadModel("t");
     await (await open(log)).write([
       model.next({ status: "running", begins: invoked(), settled: settled("a", 1) }),
@@ -203,7 +203,7 @@ describe.each(STORES)("on a %s log, a checkpointer", (store) => {
 
 describe("what a checkpointer hands out", () => {
   test("is the reader's own: changing it changes neither the thread nor other readers' copies", async () => {
-    const log = openLog("memory");
+    const log = await openLog("memory");
     const checkpointer = logCheckpointer(log);
     const model = new ThreadModel("t");
     const { write } = await (checkpointer as unknown as ChangeCheckpointer)[OPEN_THREAD]("t");
@@ -221,7 +221,7 @@ describe("what a checkpointer hands out", () => {
   });
 
   test("holds steps of any name", async () => {
-    const log = openLog("memory");
+    const log = await openLog("memory");
     const model = new ThreadModel("t");
     const { write } = await open(log);
     await write([model.next({ status: "running", begins: invoked(), settled: settled("__proto__", 1) })]);
@@ -235,7 +235,7 @@ describe("what a checkpointer hands out", () => {
   });
 
   test("holds how a step was recovered", async () => {
-    const log = openLog("memory");
+    const log = await openLog("memory");
     const model = new ThreadModel("t");
     const recovered = { error: { name: "Error", message: "declined" }, attempts: 2 };
     const { write } = await open(log);
@@ -254,7 +254,7 @@ describe("what a checkpointer hands out", () => {
 
 describe("refusals and failures", () => {
   test("a checkpoint that is none is refused, and nothing is written", async () => {
-    const log = openLog("memory");
+    const log = await openLog("memory");
     const checkpointer = logCheckpointer(log);
     await expect(checkpointer.put(graphCheckpoint(1.5))).rejects.toThrow(/its step is 1.5/);
     await expect(checkpointer.put(graphCheckpoint(1, { status: "lost" as "failed" }))).rejects.toThrow(
@@ -267,7 +267,7 @@ describe("refusals and failures", () => {
   });
 
   test("a result that cannot be stored is refused with its place, and nothing is written", async () => {
-    const log = openLog("memory");
+    const log = await openLog("memory");
     const model = new ThreadModel("t");
     const { write } = await open(log);
     const change = model.next({
@@ -280,7 +280,7 @@ describe("refusals and failures", () => {
   });
 
   test("a run of the engine is no thread", async () => {
-    const log = openLog("memory");
+    const log = await openLog("memory");
     await putEvents(log, "r1", created());
     const failure = logCheckpointer(log).get("r1");
     await expect(failure).rejects.toThrow(/the stream belongs to a run of the workflow engine/);

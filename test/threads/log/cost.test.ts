@@ -15,7 +15,7 @@ const steps = (n: number, checkpointer: ReturnType<typeof logCheckpointer>): Wor
 
 describe.each(STORES)("on a %s log", (store) => {
   test("a thread of n steps one after the other is n + 1 appends, each as large as its step", async () => {
-    const log = counting(openLog(store));
+    const log = counting(await openLog(store));
     const { output, status } = await steps(10, logCheckpointer(log)).invoke(0, { threadId: "t" });
     expect({ output, status }).toEqual({ output: 45, status: "completed" });
     expect(log.appends).toBe(11);
@@ -24,7 +24,7 @@ describe.each(STORES)("on a %s log", (store) => {
   });
 
   test("steps that settle together are written together, each with a checkpoint of its own", async () => {
-    const log = counting(openLog(store));
+    const log = counting(await openLog(store));
     const wide = workflow(
       async (_input: null, { step }) =>
         (await Promise.all(Array.from({ length: 100 }, (_, i) => step(`s${i}`, () => i)))).length,
@@ -42,7 +42,7 @@ describe.each(STORES)("on a %s log", (store) => {
   });
 
   test("a question is one append, and so is the answer with what follows it", async () => {
-    const log = counting(openLog(store));
+    const log = counting(await openLog(store));
     const ask = workflow((_input: null, { interrupt }) => interrupt<number>({ reason: "How many?" }), {
       checkpointer: logCheckpointer(log),
     });
@@ -57,7 +57,7 @@ describe.each(STORES)("on a %s log", (store) => {
 describe("reading a thread of 1,000 steps", () => {
   const EVENTS = 1_002;
   const thousand = async () => {
-    const inner = openLog("memory");
+    const inner = await openLog("memory");
     await steps(1_000, logCheckpointer(inner)).invoke(0, { threadId: "t" });
     return inner;
   };
@@ -79,7 +79,7 @@ describe("reading a thread of 1,000 steps", () => {
   });
 
   test("a writer does not read back what it wrote", async () => {
-    const log = counting(openLog("memory"));
+    const log = counting(await openLog("memory"));
     const thread = steps(100, logCheckpointer(log));
     await thread.invoke(0, { threadId: "t" });
     expect((await thread.state("t"))?.step).toBe(101);

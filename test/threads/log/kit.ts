@@ -7,16 +7,28 @@ import type { ThreadEvent } from "../../../src/events/catalogue.ts";
 import { decodeThreadEvent } from "../../../src/events/codec.ts";
 import type { EventLog } from "../../../src/events/event-log.ts";
 import { runStream } from "../../../src/events/stream-names.ts";
+import { openEventStoreLog } from "../../../src/store-eventstore/index.ts";
 import { createMemoryLog } from "../../../src/store-memory/index.ts";
 import { openSqliteLog } from "../../../src/store-sqlite/index.ts";
 import type { CheckpointChange } from "../../../src/threads/checkpoint-writer.ts";
 import type { GraphCheckpoint, PendingInterrupt } from "../../../src/threads/graph-types.ts";
+import { startNode } from "../../esdb-node/node.ts";
 
-export const STORES = ["memory", "sqlite"] as const;
+/** `eventstore` is the real adapter and the official client against the stand-in node. */
+export const STORES = ["memory", "sqlite", "eventstore"] as const;
 
 /** A log of the test's own, closed and removed after it. */
-export const openLog = (store: (typeof STORES)[number]): EventLog => {
+export const openLog = async (store: (typeof STORES)[number]): Promise<EventLog> => {
   if (store === "memory") return createMemoryLog();
+  if (store === "eventstore") {
+    const node = await startNode();
+    const log = await openEventStoreLog(node.connectionString);
+    onTestFinished(async () => {
+      await log.close();
+      await node.stop();
+    });
+    return log;
+  }
   const folder = mkdtempSync(join(tmpdir(), "runstream-threads-"));
   const log = openSqliteLog(join(folder, "log.db"));
   onTestFinished(async () => {
@@ -34,7 +46,6 @@ export interface CountingLog extends EventLog {
 
 export const counting = (inner: EventLog): CountingLog => {
   const log: CountingLog = {
-    ...inner,
     appends: 0,
     eventsRead: 0,
     append: (stream, expected, events) => {
@@ -47,6 +58,11 @@ export const counting = (inner: EventLog): CountingLog => {
         yield event;
       }
     },
+    readAll: (options) => inner.readAll(options),
+    subscribe: (options) => inner.subscribe(options),
+    consume: (group, options) => inner.consume(group, options),
+    head: () => inner.head(),
+    close: () => inner.close(),
   };
   return log;
 };

@@ -54,7 +54,7 @@ const worker = (log: EventLog, name: string, before: () => Promise<void> = async
 
 describe.each(STORES)("on a %s log, of two workers on one thread", (store) => {
   test("the first to record a step goes on; the other is refused, and overwrites nothing", async () => {
-    const log = openLog(store);
+    const log = await openLog(store);
     await worker(log, "beginner").invoke(null, { threadId: "t" });
     const [a, b] = [gate(), gate()];
     const early = drain(worker(log, "early", a.pass).resume("t", "left"));
@@ -74,7 +74,7 @@ describe.each(STORES)("on a %s log, of two workers on one thread", (store) => {
   });
 
   test("that began it anew at once, one has it, and the other is refused", async () => {
-    const log = openLog(store);
+    const log = await openLog(store);
     const [a, b] = [gate(), gate()];
     const first = worker(log, "a", a.pass).invoke(1, { threadId: "t" });
     const second = worker(log, "b", b.pass).invoke(2, { threadId: "t" });
@@ -87,7 +87,7 @@ describe.each(STORES)("on a %s log, of two workers on one thread", (store) => {
   });
 
   test("the loser may carry the thread on afterwards", async () => {
-    const log = openLog(store);
+    const log = await openLog(store);
     const [a, b] = [gate(), gate()];
     const first = worker(log, "a", a.pass).invoke(1, { threadId: "t" });
     const loser = worker(log, "b", b.pass);
@@ -111,7 +111,7 @@ describe("concurrent continues of one thread", () => {
           maxLength: 4,
         }),
         async (workers, waits) => {
-          const log = openLog("memory");
+          const log = await openLog("memory");
           const run = (name: number): Workflow =>
             workflow(
               async (_input, { step }) => {
