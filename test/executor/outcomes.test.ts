@@ -72,12 +72,12 @@ const ENDINGS: Record<string, Ending> = {
 };
 
 const ANSWERS: [string, Error, (ending: Ending) => StepExecutionResult | undefined][] = [
-  ["409", new EntityConflictError("over"), () => ({ type: "skipped" })],
+  ["409 (cases 33 to 36, 40)", new EntityConflictError("over"), () => ({ type: "skipped" })],
   ["410", new RunExpiredError("over"), ({ gone }) => (gone ? { type: "gone" } : undefined)],
   ["412", new PreconditionFailedError("stale"), () => undefined],
   ["425", new TooEarlyError("soon", { retryAfter: 3 }), () => undefined],
   ["429", new ThrottleError("slow", { retryAfter: 3 }), () => undefined],
-  ["500", new WorkflowWorldError("broken", { status: 500 }), () => undefined],
+  ["500 (case 37)", new WorkflowWorldError("broken", { status: 500 }), () => undefined],
 ];
 
 const sceneOf = async (

@@ -201,6 +201,7 @@ describe("a value that cannot be stored", () => {
     ["a promise", [Promise.resolve(1)], "at [0]"],
     ["an instance", { a: { b: new Plain() } }, "at a.b"],
     ["a weak map", new WeakMap(), "cannot be stored:"],
+    ["a key that would change the prototype", [JSON.parse('{"__proto__":1}')], "at [0]"],
     ["a stream outside a step", { s: new ReadableStream() }, "at s"],
   ])("is refused with its place: %s", async (_, value, place) => {
     const refusal = expect(dehydrate(value, { what: "The thing" })).rejects;

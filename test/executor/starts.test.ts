@@ -84,8 +84,8 @@ const REFUSALS: Record<string, { error: Error; verdict?: object }> = {
     verdict: { type: "retry", timeoutSeconds: 12 },
   },
   "425 without a delay": { error: new TooEarlyError("soon"), verdict: { type: "retry", timeoutSeconds: 1 } },
-  "412": { error: new PreconditionFailedError("stale") },
-  "500": { error: new WorkflowWorldError("broken", { status: 500 }) },
+  "412 (cases 51, 52)": { error: new PreconditionFailedError("stale") },
+  "500 (case 41)": { error: new WorkflowWorldError("broken", { status: 500 }) },
   "a socket that hung up": { error: new TypeError("fetch failed") },
 };
 
@@ -199,7 +199,7 @@ describe("a start", () => {
   it.each([
     ["optimistic", { forceOptimisticStart: true }],
     ["awaited", {}],
-  ])("behind a barrier, %s, is sent only when the run exists", async (_, how) => {
+  ])("case 45: behind a barrier, %s, is sent only when the run exists", async (_, how) => {
     const world = new ScriptedWorld();
     const { calls } = counted(() => "done");
     const barrier = later<void>();
