@@ -16,17 +16,7 @@ import { isTerminal, type RunStatus } from "./run-state.ts";
 import { addRow, type ReadRow, type Rows, type StepRow, stepName, type Timeline } from "./timeline-rows.ts";
 import { foldThreadEvent } from "./timeline-threads.ts";
 
-export type {
-  HookRow,
-  QuestionRow,
-  ReadRow,
-  SleepRow,
-  StepRow,
-  Timeline,
-  TimelineClaim,
-  TimelineRetry,
-  TimelineRow,
-} from "./timeline-rows.ts";
+export type { Timeline, TimelineRow } from "./timeline-rows.ts";
 
 /** The timeline of a history, or of a prefix of it. */
 export const timelineOf = (history: Iterable<HistoryEntry>): Timeline => {
