@@ -7,7 +7,7 @@ import {
   type ReadStreamOptions,
   type ResolvedEvent,
 } from "@eventstore/db-client";
-import { afterEach, expect } from "vitest";
+import { afterEach, expect, vi } from "vitest";
 import { type NodeOptions, type StandInNode, startNode } from "./node.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -78,6 +78,10 @@ export const contents = async (
   const read = await gather(client.readStream<Happened>(stream, options));
   return read.map(({ event: recorded }) => `${recorded!.revision}:${recorded!.data.n}`);
 };
+
+/** Until a client has found the node again: the first calls after a restart fail, and each makes it try anew. */
+export const reachable = (client: EventStoreDBClient): Promise<unknown> =>
+  vi.waitFor(() => client.getStreamMetadata("any"), { timeout: 10_000, interval: 20 });
 
 /** Keeps what a subscription says, and waits for it. */
 export class Heard<T = unknown> {

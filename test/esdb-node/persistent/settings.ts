@@ -1,7 +1,7 @@
 /** The settings of a persistent subscription, as a client sends them and as the node keeps them. Times are in milliseconds. */
 import { type FilterMessage, type FilterText, filterText } from "../filters.ts";
 import type { persistent } from "../messages.ts";
-import { streamName } from "../wire.ts";
+import { MINUS_ONE, streamName } from "../wire.ts";
 
 export type CreateOptions = InstanceType<typeof persistent.CreateReq.Options>;
 export type UpdateOptions = InstanceType<typeof persistent.UpdateReq.Options>;
@@ -91,9 +91,13 @@ const strategyIn = (settings: StrategySettings & { getConsumerStrategy?(): strin
 
 const streamStart = (options: CreateOptions | UpdateOptions): StartFrom => {
   const stream = options.getStream();
-  if (stream === undefined) return Number(options.getSettings()!.getRevision());
-  return stream.hasEnd() ? "end" : stream.hasStart() ? 0 : Number(stream.getRevision());
+  if (stream?.hasEnd()) return "end";
+  if (stream?.hasStart()) return 0;
+  return placeOrEnd(stream?.hasRevision() ? stream.getRevision() : options.getSettings()!.getRevision());
 };
+
+/** Older requests have only a revision, and 2^64-1 for the end. */
+const placeOrEnd = (text: string): StartFrom => (text === MINUS_ONE ? "end" : Number(text));
 
 interface AllStart {
   hasEnd(): boolean;
@@ -102,7 +106,7 @@ interface AllStart {
 }
 
 const allStart = (all: AllStart): StartFrom =>
-  all.hasEnd() ? "end" : all.hasStart() ? 0 : Number(all.getPosition()!.getCommitPosition());
+  all.hasEnd() ? "end" : all.hasStart() ? 0 : placeOrEnd(all.getPosition()!.getCommitPosition());
 
 /** What is wrong with the settings, if anything is. */
 export const faultIn = ({ settings }: GroupConfig): string | undefined => {
