@@ -81,7 +81,7 @@ export class GraphDrainedError extends GraphError {
   readonly threadId: string;
   /** The number of the checkpoint it ended with. */
   readonly step: number;
-  readonly reason?: string;
+  declare readonly reason?: string;
 
   constructor(threadId: string, step: number, reason?: string) {
     const why = reason === undefined ? "" : ` (${reason})`;

@@ -7,7 +7,7 @@ export class RunControl implements RunControlLike {
   /** Has a drain been asked for? */
   readonly draining: boolean = false;
   /** The first drain's reason. */
-  readonly reason?: string;
+  declare readonly reason?: string;
   #listeners = new Set<() => void>();
 
   /** Asks for a drain: steps under way end and are recorded, and none begins. A second call changes nothing. */
