@@ -49,8 +49,9 @@ export const executeStep = async (params: StepExecutorParams): Promise<StepExecu
   if (fn === undefined) return failUnregistered(job);
 
   const maxRetries = fn.maxRetries ?? DEFAULT_STEP_MAX_RETRIES;
-  if ((params.authoritativeAttempt ?? 0) > maxRetries + 1) {
-    return failWith(job, exceededRetries(params.stepName, maxRetries), SKIPPED_OR_GONE);
+  const { stepName, authoritativeAttempt = 1 } = params;
+  if (authoritativeAttempt > maxRetries + 1) {
+    return failWith(job, exceededRetries(stepName, authoritativeAttempt - 1), SKIPPED_OR_GONE);
   }
 
   const start = await startStep(job);
@@ -58,7 +59,7 @@ export const executeStep = async (params: StepExecutorParams): Promise<StepExecu
   const { attempt, error: previous } = start.step;
   if (attempt > maxRetries + 1 && previous !== undefined && previous !== null) {
     const cause = await job.payloads.hydrate(previous).catch(() => undefined);
-    return failWith(job, exceededRetries(params.stepName, maxRetries, cause), SKIPPED_ON_CONFLICT);
+    return failWith(job, exceededRetries(stepName, attempt - 1, cause), SKIPPED_ON_CONFLICT);
   }
 
   const body = await runBody(job, fn, start);
@@ -72,7 +73,7 @@ export const executeStep = async (params: StepExecutorParams): Promise<StepExecu
   if (nameOf(thrown) === "RunExpiredError") return { type: "gone" };
   if (isFatal(thrown)) return failWith(job, thrown, SKIPPED_ON_CONFLICT, latency);
   if (attempt > maxRetries) {
-    const last = failedAfterRetries(params.stepName, maxRetries, thrown);
+    const last = failedAfterRetries(stepName, maxRetries, thrown);
     return failWith(job, last, SKIPPED_ON_CONFLICT, latency);
   }
   return retry(job, thrown);

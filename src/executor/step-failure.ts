@@ -39,10 +39,10 @@ export const failedAfterRetries = (stepName: string, maxRetries: number, thrown:
     thrown,
   );
 
-/** It was started more often than it may be, without an end that anybody saw. */
-export const exceededRetries = (stepName: string, maxRetries: number, cause?: unknown): FatalError =>
+/** It was started more often than it may be, without an end that anybody saw; `made` counts what came after the first try. */
+export const exceededRetries = (stepName: string, made: number, cause?: unknown): FatalError =>
   new FatalError(
-    `Step "${stepName}" exceeded max retries (${retries(maxRetries)})`,
+    `Step "${stepName}" exceeded max retries (${retries(made)})`,
     cause === undefined ? {} : { cause },
   );
 

@@ -151,9 +151,9 @@ const PREFIX = "wrun_";
 /** The highest bit of a ULID's 48 bits of time marks a run id that carries more than a time. */
 const TAG = 2 ** 47;
 
-/** When a run was created, in epoch milliseconds, by its id; `undefined` for an id that is not `wrun_` and a ULID. */
+/** When a run was created, in epoch milliseconds, by its id; `undefined` for an id that is no ULID, with or without `wrun_`. */
 export const runIdCreatedAt = (runId: string): number | undefined => {
-  const id = runId.startsWith(PREFIX) ? runId.slice(PREFIX.length) : "";
+  const id = runId.startsWith(PREFIX) ? runId.slice(PREFIX.length) : runId;
   if (!isValid(id)) return undefined;
   const time = decodeTime(id);
   return time >= TAG ? time - TAG : time;

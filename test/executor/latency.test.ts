@@ -323,7 +323,7 @@ describe("the time in a run's id", () => {
   it.each([
     ["of a plain id", "wrun_01ARYZ6S41TSV4RRFFQ69G5FAV", 1_469_918_176_385],
     ["of an id that carries more than a time", "wrun_41ARYZ6S41TSV4RRFFQ69G5FAV", 1_469_918_176_385],
-    ["of an id without its prefix", "01ARYZ6S41TSV4RRFFQ69G5FAV", undefined],
+    ["of an id without its prefix", "01ARYZ6S41TSV4RRFFQ69G5FAV", 1_469_918_176_385],
     ["of no ULID", "wrun_test", undefined],
     ["of nothing", "", undefined],
   ])("%s", (_, runId, time) => {

@@ -338,7 +338,7 @@ describe("the number of tries", () => {
     expect(world.types).toEqual(["step_failed"]);
     expect(await recordedError(world, "step_failed")).toMatchObject({
       name: "FatalError",
-      message: 'Step "step" exceeded max retries (3 retries)',
+      message: 'Step "step" exceeded max retries (4 retries)',
     });
   });
 
@@ -373,7 +373,7 @@ describe("the number of tries", () => {
     expect(await executeStep(paramsFor(world))).toEqual({ type: "failed" });
     expect(calls()).toBe(0);
     const error = (await recordedError(world, "step_failed")) as Error;
-    expect(error.message).toBe('Step "step" exceeded max retries (3 retries)');
+    expect(error.message).toBe('Step "step" exceeded max retries (4 retries)');
     expect((error.cause as Error).message).toBe("the third one");
   });
 
