@@ -14,8 +14,9 @@ export interface Arguments {
 
 export const USAGE = `npm run bench [-- options]
 
-  --only W1,W2         these workloads alone (W0 to W8)
-  --store <which>      sqlite (default), memory or both; W5 to W8 are about files and run on sqlite only
+  --only W1,W2         these workloads alone (W0 to W8, WT)
+  --store <which>      sqlite (default), memory or both; W5 to W8 are about files and run on sqlite only;
+                       or eventstore: W0 and W1 through a stand-in node in a process of its own
   --quick              everything once around, small, in about two minutes: the figures mean little
   --full               the largest sizes (W8: 1,000,000 runs, which takes 3 GB of disk and a quarter of an hour)
   --dir <folder>       the folder on the disk to measure (default: bench-output/ in the project; not a RAM disk)
@@ -65,6 +66,8 @@ const parse = (args: readonly string[]) =>
 
 const storesOf = (which: string): readonly StoreKind[] => {
   if (which === "both") return ["memory", "sqlite"];
-  if (which === "memory" || which === "sqlite") return [which];
-  throw new UsageError(`--store takes sqlite, memory or both, and was given ${JSON.stringify(which)}.`);
+  if (which === "memory" || which === "sqlite" || which === "eventstore") return [which];
+  throw new UsageError(
+    `--store takes sqlite, memory, both or eventstore, and was given ${JSON.stringify(which)}.`,
+  );
 };

@@ -2,11 +2,12 @@
  * What a workload gets and gives: settings, a place on the disk, and where its figures go. It decides nothing.
  *
  * Rules that every workload keeps:
- * - Acknowledged appends have been fsynced (SQLite WAL, `synchronous=FULL`), unless the store is the memory log.
+ * - Acknowledged appends have been fsynced (SQLite WAL, `synchronous=FULL`), unless the store is the memory log. For `eventstore` it is
+ *   the stand-in node that does so, in a process of its own: its figures say what Runstream adds to a call, not what a server takes.
  * - A figure is the median of at least three rounds, and what it is compared with is measured in the same rounds.
  * - Nothing fails because it was slow.
  */
-export type StoreKind = "memory" | "sqlite";
+export type StoreKind = "memory" | "sqlite" | "eventstore";
 
 /** `quick` tries everything out in about a minute, `full` takes the largest sizes. */
 export type Size = "quick" | "normal" | "full";

@@ -6,7 +6,7 @@ import { DatabaseSync, StatementSync } from "node:sqlite";
 import { type EventLog, openRunstream, type Runstream, type RunstreamOptions } from "../src/index.ts";
 import type { Bench, StoreKind } from "./bench.ts";
 import type { Load } from "./load.ts";
-import { freshStore } from "./stores.ts";
+import { openStore } from "./stores.ts";
 
 export type AppendedEvents = Parameters<EventLog["append"]>[2];
 
@@ -85,7 +85,7 @@ export const costPerRun = async (
 ): Promise<{ readonly appendsPerRun: number; readonly fsyncsPerRun: number }> => {
   const counter = countFsyncs();
   try {
-    const store = freshStore(bench, kind, "counted");
+    const store = await openStore(bench, kind, "counted");
     const counted = countedLog(store.log);
     const runstream = openRunstream({ ...options, ...store.options, store: counted.log });
     runstream.work();

@@ -1,7 +1,7 @@
 /** The benchmarks: measures what `docs/benchmarks.md` describes and prints it. Nothing here fails because it was slow. */
 import { mkdirSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import { readArguments, USAGE, UsageError } from "./arguments.ts";
+import { type Arguments, readArguments, USAGE, UsageError } from "./arguments.ts";
 import type { Bench, Workload } from "./bench.ts";
 import { jsonReport, textReport } from "./report.ts";
 import { w0 } from "./w0.ts";
@@ -13,22 +13,30 @@ import { w5 } from "./w5.ts";
 import { w6 } from "./w6.ts";
 import { w7 } from "./w7.ts";
 import { w8 } from "./w8.ts";
+import { wt } from "./wt.ts";
 
-const WORKLOADS: readonly Workload[] = [w0, w1, w2, w3, w4, w5, w6, w7, w8];
+const WORKLOADS: readonly Workload[] = [w0, w1, w2, w3, w4, w5, w6, w7, w8, wt];
 const NEEDED_BYTES = { quick: 1e9, normal: 3e9, full: 6e9 };
 const TMPFS = 0x01021994;
 
-const chosen = (only: readonly string[] | undefined): readonly Workload[] => {
+/** What runs on a store that is somewhere else; the others are about files, or about what the engine does beside the store. */
+const REMOTE = ["W0", "W1"];
+
+const chosen = ({ only: asked, stores }: Arguments): readonly Workload[] => {
+  const remote = stores.includes("eventstore");
+  const only = asked ?? (remote ? REMOTE : undefined);
+  const local = remote ? (only?.filter((id) => !REMOTE.includes(id)) ?? []) : [];
+  if (local.length > 0) throw new UsageError(`${local.join(", ")} cannot run on eventstore; W0 and W1 can.`);
   const unknown = only?.filter((id) => !WORKLOADS.some((workload) => workload.id === id)) ?? [];
   if (unknown.length > 0)
-    throw new UsageError(`There is no workload ${unknown.join(", ")}; there are W0 to W8.`);
+    throw new UsageError(`There is no workload ${unknown.join(", ")}; there are W0 to W8 and WT.`);
   return WORKLOADS.filter(({ id }) => only?.includes(id) ?? true);
 };
 
 const main = async (): Promise<void> => {
   const asked = readArguments(process.argv.slice(2));
   if (asked === undefined) return void process.stdout.write(USAGE);
-  const workloads = chosen(asked.only);
+  const workloads = chosen(asked);
   const folder = join(asked.folder, `run-${process.pid}`);
   mkdirSync(folder, { recursive: true });
   const remove = (): void => rmSync(folder, { recursive: true, force: true });

@@ -4,8 +4,10 @@ import { existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { EventLog } from "../src/index.ts";
+import { openEventStoreLog } from "../src/store-eventstore/index.ts";
 import { createMemoryLog } from "../src/store-memory/index.ts";
 import { openSqliteLog } from "../src/store-sqlite/index.ts";
+import { startNodeProcess } from "../test/esdb-node/node-process.ts";
 import type { Bench, StoreKind } from "./bench.ts";
 
 export const freshFile = (bench: Bench, name: string): string =>
@@ -20,7 +22,27 @@ export interface FreshStore {
   discard(): Promise<void>;
 }
 
+/** Any store. The stand-in node that `eventstore` needs is started for it, on a file, and ends with it. */
+export const openStore = async (bench: Bench, kind: StoreKind, name: string): Promise<FreshStore> => {
+  if (kind !== "eventstore") return freshStore(bench, kind, name);
+  const file = freshFile(bench, name);
+  const node = await startNodeProcess({ db: file });
+  const log = await openEventStoreLog(node.connectionString);
+  return {
+    log,
+    options: { store: log, index: `${file}-index` },
+    file: undefined,
+    async discard() {
+      await log.close();
+      await node.stop();
+      removeFile(file);
+    },
+  };
+};
+
+/** A store that takes no waiting for. */
 export const freshStore = (bench: Bench, kind: StoreKind, name: string): FreshStore => {
+  if (kind === "eventstore") throw new Error(`${name} cannot be measured on ${kind}`);
   const file = kind === "sqlite" ? freshFile(bench, name) : undefined;
   const log = file === undefined ? createMemoryLog() : openSqliteLog(file);
   return {

@@ -2,7 +2,7 @@
 import { openRunstream, workflow } from "../src/index.ts";
 import type { Bench, StoreKind } from "./bench.ts";
 import { type AppendedEvents, countedLog } from "./counting.ts";
-import { freshStore } from "./stores.ts";
+import { openStore } from "./stores.ts";
 
 export const STEPS = 10;
 
@@ -17,7 +17,7 @@ export const trivial = workflow({
 
 /** The appends of one run of {@link trivial} with nothing else going on, in order. */
 export const appendsOfOneRun = async (bench: Bench, kind: StoreKind): Promise<AppendedEvents[]> => {
-  const store = freshStore(bench, kind, "shape");
+  const store = await openStore(bench, kind, "shape");
   const counted = countedLog(store.log);
   const runstream = openRunstream({ ...store.options, store: counted.log, workflows: { trivial } });
   runstream.work();

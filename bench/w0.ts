@@ -9,7 +9,7 @@ import type { AppendedEvents } from "./counting.ts";
 import { openFloor } from "./floor.ts";
 import { closedLoop } from "./load.ts";
 import { medians, percentile } from "./statistics.ts";
-import { freshStore } from "./stores.ts";
+import { openStore } from "./stores.ts";
 import { appendsOfOneRun } from "./trivial.ts";
 
 export interface RawRates {
@@ -46,7 +46,7 @@ export const rawRuns = async (
 const measure = async (bench: Bench, kind: StoreKind): Promise<void> => {
   const shape = await appendsOfOneRun(bench, kind);
   const events = shape.reduce((sum, append) => sum + append.length, 0);
-  const store = freshStore(bench, kind, "w0");
+  const store = await openStore(bench, kind, "w0");
   const floor = openFloor(bench.folder);
   await rawRuns(store.log, shape, 64, 500);
   for (const inFlight of [1, 16, 64]) {
