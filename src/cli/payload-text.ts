@@ -6,9 +6,13 @@ const ONE_LINE = 64;
 const MOST_LINES = 20;
 const LINE_LENGTH = 100;
 
-/** The lines of `payload`; `nothing` for an absent one. What is left out is said in the last line. */
+/** The lines of `payload`; `nothing` for an absent one, `erased` or `locked` for one that is sealed. What is left out is said in the last line. */
 export const payloadLines = (payload: Payload | undefined): string[] =>
-  payload === undefined ? ["nothing"] : jsonLines(payload.json);
+  payload === undefined
+    ? ["nothing"]
+    : payload.sealed !== undefined
+      ? [payload.sealed]
+      : jsonLines(payload.json);
 
 const jsonLines = (json: unknown): string[] => {
   const compact = harmless(JSON.stringify(json));

@@ -1,11 +1,15 @@
-/** A run's folded state, as JSON for programs and as text for people. Payloads are the plain JSON that is stored. */
+/**
+ * A run's folded state, as JSON for programs and as text for people. Payloads are the plain JSON that is stored, and `{"sealed":"erased"}`
+ * or `{"sealed":"locked"}` where they cannot be opened.
+ */
 import type { Payload } from "../events/payload.ts";
 import { formatInstant, waitName } from "../projections/event-line.ts";
 import { deadlineKey } from "../projections/hook-keys.ts";
 import { type HookState, isTerminal, type RunState } from "../projections/run-state.ts";
 import { harmless, out, statusText } from "./terminal.ts";
 
-const plain = (payload: Payload | undefined): unknown => payload?.json;
+const plain = (payload: Payload | undefined): unknown =>
+  payload?.sealed === undefined ? payload?.json : { sealed: payload.sealed };
 
 export const stateJson = (runId: string, state: RunState): Record<string, unknown> => ({
   runId,
@@ -87,6 +91,7 @@ const PREVIEW = 100;
 
 const preview = (payload: Payload | undefined): string => {
   if (payload === undefined) return out.dim("nothing");
+  if (payload.sealed !== undefined) return out.dim(payload.sealed);
   const json = harmless(JSON.stringify(payload.json));
   return json.length <= PREVIEW ? json : `${json.slice(0, PREVIEW - 1)}…`;
 };

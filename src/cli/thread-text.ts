@@ -1,4 +1,4 @@
-/** A checkpoint of a thread, as JSON for programs and as text for people. Values are the plain JSON that is stored. */
+/** A checkpoint of a thread, as JSON for programs and as text for people. Values are the plain JSON that is stored, or `{"sealed":…}`. */
 import type { Payload } from "../events/payload.ts";
 import { formatInstant } from "../projections/event-line.ts";
 import type { ThreadCheckpoint } from "../projections/thread-state.ts";
@@ -6,7 +6,8 @@ import type { GraphCheckpoint } from "../threads/graph-types.ts";
 import { viewCheckpoint } from "../threads/log/checkpoint-view.ts";
 import { harmless, out, statusText } from "./terminal.ts";
 
-const plain = (payload: Payload | undefined): unknown => payload?.json;
+const plain = (payload: Payload | undefined): unknown =>
+  payload?.sealed === undefined ? payload?.json : { sealed: payload.sealed };
 
 export const checkpointJson = (threadId: string, place: ThreadCheckpoint): GraphCheckpoint =>
   viewCheckpoint(threadId, place, plain);

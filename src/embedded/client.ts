@@ -98,7 +98,10 @@ export interface RunstreamClient {
 }
 
 export interface ClientParts {
+  /** Where payloads are sealed and opened. */
   readonly log: EventLog;
+  /** The same log beneath that. */
+  readonly store: EventLog;
   readonly index: RunIndex;
   readonly journal: LogJournal;
   readonly engine: WorkflowEngine;
@@ -112,8 +115,8 @@ const MAX_LIMIT = 100;
 const READS_AT_ONCE = 8;
 
 export const createClient = (parts: ClientParts): RunstreamClient & { close(): void } => {
-  const { log, index, journal, engine, workflows, logger, clock } = parts;
-  const settledRuns = createSettledRuns(log, (runId) =>
+  const { log, store, index, journal, engine, workflows, logger, clock } = parts;
+  const settledRuns = createSettledRuns(store, (runId) =>
     stopped(`The log was closed while run ${JSON.stringify(runId)} was awaited`),
   );
   let closed = false;

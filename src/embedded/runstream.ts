@@ -17,6 +17,7 @@ import { openSqliteLog } from "../store-sqlite/index.ts";
 import { createClient, type RunstreamClient } from "./client.ts";
 import { keepAlive } from "./keep-alive.ts";
 import { RequestError } from "./request-error.ts";
+import { type PayloadOptions, sealedLog } from "./sealed-log.ts";
 
 export interface RunstreamOptions {
   /** A file (made when it does not exist), `":memory:"`, or any EventLog, which is then closed by its owner and not by `stop`. */
@@ -36,12 +37,15 @@ export interface RunstreamOptions {
   readonly concurrency?: number;
   /** Step bodies at once in this worker. Default 128, or `RUNSTREAM_STEP_CONCURRENCY`. */
   readonly stepConcurrency?: number;
+  /** How the payloads of runs are stored: compressed, or encrypted with a key of each run. Default: plain JSON. */
+  readonly payloads?: PayloadOptions;
   readonly logger?: Logger;
   /** Epoch milliseconds. Default: `Date.now` as it is at the call. */
   readonly clock?: () => number;
 }
 
 export interface Runstream extends RunstreamClient {
+  /** Payloads are sealed and opened as `payloads` says. */
   readonly log: EventLog;
   readonly index: RunIndex;
   /**
@@ -66,10 +70,13 @@ export const openRunstream = (options: RunstreamOptions): Runstream => {
   const { workflows = {}, group = "runstream", logger = silentLogger, clock = () => Date.now() } = options;
   checkStore(options.store);
   checkWorkflows(workflows);
+  checkPayloads(options.payloads);
   const concurrency = atLeastOne("concurrency", options.concurrency ?? DEFAULT_CONCURRENCY);
   if (options.stepConcurrency !== undefined) atLeastOne("stepConcurrency", options.stepConcurrency);
-  const log = openLog(options);
-  const index = openIndex(log, options, clock);
+  const store = openLog(options);
+  const log = options.payloads === undefined ? store : sealedLog(store, options.payloads);
+  // What needs no payload reads the store itself, and asks for no keys.
+  const index = openIndex(store, options, clock);
   const journal = createJournal(log, { index: () => index, clock });
   const engine = createWorkflowEngine({
     workflows,
@@ -83,7 +90,7 @@ export const openRunstream = (options: RunstreamOptions): Runstream => {
     logger,
     clock,
   });
-  const client = createClient({ log, index, journal, engine, workflows, logger, clock });
+  const client = createClient({ log, store, index, journal, engine, workflows, logger, clock });
 
   let working: { stop(graceMs: number): Promise<void>; readonly walking: number } | undefined;
   let stopping: Promise<void> | undefined;
@@ -96,7 +103,7 @@ export const openRunstream = (options: RunstreamOptions): Runstream => {
       try {
         await index.close();
       } finally {
-        if (typeof options.store === "string") await log.close();
+        if (typeof options.store === "string") await store.close();
       }
     }
   };
@@ -110,7 +117,7 @@ export const openRunstream = (options: RunstreamOptions): Runstream => {
         throw new RequestError("Stopped", "This Runstream was stopped. Open the store again to work.");
       if (working !== undefined) return;
       const deliveries = startDeliveries({
-        log,
+        log: store,
         group,
         execute: engine.execute,
         // A log that cannot be read now is the walk's own matter, at its next append.
@@ -123,7 +130,7 @@ export const openRunstream = (options: RunstreamOptions): Runstream => {
         concurrency,
         logger,
       });
-      const timers = startTimers({ log, index, sessions: journal.sessions, clock, logger });
+      const timers = startTimers({ log: store, index, sessions: journal.sessions, clock, logger });
       const alive = keepAlive();
       working = {
         async stop(graceMs) {
@@ -182,6 +189,18 @@ const checkWorkflows = (workflows: unknown): void => {
     const message = `workflows.${name} is no workflow: it has no run function. Declare it with workflow({ run }).`;
     throw new RequestError("InvalidInput", message);
   }
+};
+
+const checkPayloads = (payloads: unknown): void => {
+  if (payloads === undefined) return;
+  const { keys } = (payloads ?? {}) as Partial<PayloadOptions>;
+  const found = typeof payloads === "object" && payloads !== null;
+  if (found && (keys === undefined || typeof (keys as Partial<typeof keys> | null)?.keyFor === "function"))
+    return;
+  throw new RequestError(
+    "InvalidInput",
+    "payloads has to be an object, and payloads.keys one with a function keyFor(runId, use).",
+  );
 };
 
 const atLeastOne = (option: string, value: number): number => {

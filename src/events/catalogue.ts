@@ -105,4 +105,16 @@ export const payloadFields = (type: HistoryEvent["type"]): readonly string[] => 
   return typeof payload === "string" ? [payload] : payload;
 };
 
+/** The fields of an event of this type that are sealed where a run's payloads are; none for a type that is not in the catalogue. */
+export const sealedFields = (type: string): readonly string[] => SEALED_FIELDS.get(type) ?? NONE;
+
+const NONE: readonly string[] = [];
+
 const SCHEMAS: { readonly [T in HistoryEvent["type"]]: EventSchema } = { ...RUN_EVENTS, ...THREAD_EVENTS };
+
+const SEALED_FIELDS: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries(SCHEMAS).map(([type, { failures = {} }]) => [
+    type,
+    [...payloadFields(type as HistoryEvent["type"]), ...Object.keys(failures)],
+  ]),
+);

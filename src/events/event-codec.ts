@@ -3,7 +3,10 @@
  *
  * - E1 Writing checks nothing that types have checked: it is on the hot path of every step.
  * - E2 Reading believes nothing: data is checked against its type and version, and older versions are upcast first.
- * - E3 Metadata is open-ended: `v` is the schema version and `types` the payload's type notes; other keys are kept and not looked at.
+ * - E3 Metadata is open-ended: `v` is the schema version, `types` the payload's type notes, and `sealed` says which fields are sealed and
+ *   how; other keys are kept and not looked at.
+ * - E4 What is only compressed is read here. What is encrypted was opened by the log that it came through (embedded/sealed-log.ts), or is
+ *   read as sealed.
  */
 import { type Either, left, right } from "fp-ts/lib/Either.js";
 import { EventDecodeError, pathsOf } from "./event-decode-error.ts";
@@ -12,6 +15,8 @@ import type { EventData, Position, RecordedEvent } from "./event-log.ts";
 import type { EventSchema } from "./event-schema.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { Payload } from "./payload.ts";
+import { openedAsFar } from "./sealed-fields.ts";
+import type { SealedState } from "./sealed-value.ts";
 import { orderUpcasters, type Stored, type Upcaster } from "./upcasting.ts";
 
 /** A domain event: its type and its data, payloads not yet decoded. */
@@ -123,9 +128,16 @@ export const createEventCodec = <E extends DomainEvent>(options: EventCodecOptio
       return left(new EventDecodeError("NewerVersion", recorded, { version, known: schema.version }));
     }
     let stored: Stored = recorded;
+    let sealed = nothingSealed;
+    if (recorded.metadata.sealed !== undefined) {
+      const opened = openedAsFar(recorded, schema);
+      if (opened._tag === "Left") return opened;
+      stored = opened.right.event;
+      sealed = opened.right.sealed;
+    }
     if (version < schema.version) {
       try {
-        stored = upcast(recorded, version);
+        stored = upcast({ ...recorded, ...stored }, version);
       } catch (cause) {
         return left(new EventDecodeError("Malformed", recorded, { version, cause }));
       }
@@ -143,7 +155,16 @@ export const createEventCodec = <E extends DomainEvent>(options: EventCodecOptio
       if (types !== undefined && !isRecord(types)) {
         return left(new EventDecodeError("Malformed", recorded, { version, paths: ["metadata.types"] }));
       }
-      data = { ...data, [field]: payloadOf(checked.right[field] as Json, types?.[field]) };
+      const unread = sealed.get(field);
+      const payload =
+        unread === undefined
+          ? payloadOf(checked.right[field] as Json, types?.[field])
+          : { json: null, sealed: unread };
+      data = { ...data, [field]: payload };
+    }
+    for (const field of sealed.size > 0 ? Object.keys(schema.failures ?? {}) : []) {
+      if (sealed.has(field))
+        data = { ...data, [field]: { ...failureIn(checked.right, field), sealed: sealed.get(field) } };
     }
     return right({
       type: recorded.type,
@@ -165,6 +186,10 @@ export const createEventCodec = <E extends DomainEvent>(options: EventCodecOptio
 
   return { encode, decode };
 };
+
+const nothingSealed: ReadonlyMap<string, SealedState> = new Map();
+
+const failureIn = (data: JsonObject, field: string): object => data[field] as JsonObject;
 
 const payloadsOf = ({ payload = [] }: EventSchema): readonly string[] =>
   typeof payload === "string" ? [payload] : payload;

@@ -16,6 +16,10 @@ export type EventDecodeProblem =
   | "NewerVersion"
   /** What is stored is not what the type and version say. */
   | "Malformed"
+  /** It is sealed, and does not open with the key there is. */
+  | "Unopened"
+  /** It is sealed in a way that this version does not know. */
+  | "UnknownSeal"
   /** A run was asked for, and the stream is a thread's. */
   | "OfThread"
   /** A thread was asked for, and the stream is a run's. */
@@ -30,7 +34,7 @@ export class EventDecodeError extends Error {
   readonly type: string;
   /** The schema version found; `undefined` where the metadata says none. */
   readonly version: number | undefined;
-  /** The places that are wrong, such as `data.error.message`; at most five, and none unless `Malformed`. */
+  /** The places that are wrong, such as `data.error.message`; at most five, and none unless `Malformed` or sealed. */
   readonly paths: readonly string[];
 
   constructor(
@@ -61,6 +65,10 @@ const explain = (
 ): string => {
   const where = `Event ${revision} of stream ${stream} (${type}) cannot be read`;
   switch (problem) {
+    case "Unopened":
+      return `${where}: ${paths.join(", ")} is sealed, and does not open: the key that was given is not the one it was sealed with, or what is stored was changed since. Look at what the keys answer for this run. Nothing is lost; this run is blocked, others are not affected.`;
+    case "UnknownSeal":
+      return `${where}: ${paths.join(", ")} is sealed in a way that this version of Runstream does not know. Upgrade Runstream to go on with this run; others are not affected.`;
     case "UnknownType":
       return `${where}: this version of Runstream does not know the type. Upgrade Runstream to go on with this run; others are not affected.`;
     case "NewerVersion":

@@ -4,7 +4,7 @@
  * Stored data is checked on reading only: what is written was made by our own decisions.
  */
 import * as t from "io-ts";
-import type { JsonObject } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 
 /** One event type: the schema version written today, and what its data looks like in a stream. */
 export interface EventSchema {
@@ -12,6 +12,8 @@ export interface EventSchema {
   readonly stored: t.Type<JsonObject, unknown, unknown>;
   /** The field that holds a payload, or the fields: stored as plain JSON, their type notes in the metadata. */
   readonly payload?: string | readonly string[];
+  /** Fields that quote what went wrong, which are sealed as payloads are; and what is read in their place where they cannot be opened. */
+  readonly failures?: Readonly<Record<string, Json>>;
   /** The one field that is a limit: `Infinity` says that there is none, and is stored as null. */
   readonly limit?: string;
 }
@@ -41,6 +43,9 @@ export const Limit: t.Type<number, unknown, unknown> = new t.Type(
     value === null ? t.success(Number.POSITIVE_INFINITY) : Finite.validate(value, context),
   t.identity,
 );
+
+/** What a failure is read as where it is sealed and cannot be opened. */
+export const SEALED_FAILURE = { message: "(sealed)" } as const;
 
 /** What an error is to those who read about it later. */
 export const Failure = t.exact(t.type({ message: t.string }));

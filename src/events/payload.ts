@@ -16,6 +16,8 @@ import { checkNotes } from "./payload-notes.ts";
 import { joinTypes, splitTypes } from "./payload-types.ts";
 import { MAX_PAYLOAD_DEPTH, PayloadWalk, setOwn } from "./payload-walk.ts";
 
+import { type SealedState, sealedValue } from "./sealed-value.ts";
+
 export { PayloadError } from "./payload-error.ts";
 export { MAX_PAYLOAD_DEPTH } from "./payload-walk.ts";
 
@@ -23,6 +25,8 @@ export { MAX_PAYLOAD_DEPTH } from "./payload-walk.ts";
 export interface Payload {
   readonly json: Json;
   readonly types?: Json;
+  /** Present where the payload is sealed and could not be opened; `json` is null then, and says nothing. */
+  readonly sealed?: SealedState;
 }
 
 /**
@@ -63,13 +67,15 @@ const copyJson = (json: Json, depth: number, root: string): Json => {
 };
 
 /**
- * The value a stored payload stands for, fresh each time; `undefined` for an absent one.
+ * The value a stored payload stands for, fresh each time; `undefined` for an absent one, and a `SealedPayload` for one that is sealed
+ * and could not be opened.
  *
  * `root` names the value in errors (default `"payload"`).
  * @throws PayloadError when the type notes do not fit the JSON.
  */
 export const decodePayload = (payload: Payload | undefined, root = "payload"): unknown => {
   if (payload === undefined) return undefined;
+  if (payload.sealed !== undefined) return sealedValue(payload.sealed);
   const json = copyJson(payload.json, 0, root);
   if (payload.types === undefined) return json;
   checkNotes(json, payload.types, root);

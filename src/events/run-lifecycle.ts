@@ -1,6 +1,6 @@
 /** A run's own life: made, begun, and ended in one of three ways. */
 import * as t from "io-ts";
-import { type EventSchema, Failure, Finite, JsonRecord, storedData } from "./event-schema.ts";
+import { type EventSchema, Failure, Finite, JsonRecord, SEALED_FAILURE, storedData } from "./event-schema.ts";
 import type { JsonObject } from "./json.ts";
 import type { Payload } from "./payload.ts";
 
@@ -47,6 +47,10 @@ export const runLifecycle = {
   },
   RunStarted: { version: 1, stored: storedData({ at: Finite }) },
   RunCompleted: { version: 1, payload: "output", stored: storedData({ at: Finite }, { output: t.unknown }) },
-  RunFailed: { version: 1, stored: storedData({ error: Failure, at: Finite }) },
+  RunFailed: {
+    version: 1,
+    failures: { error: SEALED_FAILURE },
+    stored: storedData({ error: Failure, at: Finite }),
+  },
   RunCancelled: { version: 1, stored: storedData({ at: Finite }, { reason: t.string }) },
 } as const satisfies Record<string, EventSchema>;

@@ -1,7 +1,8 @@
 /** What became of a step: tries that failed on the way, and the verdict. */
 import * as t from "io-ts";
-import { type EventSchema, Failure, Finite, Limit, storedData } from "./event-schema.ts";
+import { type EventSchema, Failure, Finite, Limit, SEALED_FAILURE, storedData } from "./event-schema.ts";
 import type { Payload } from "./payload.ts";
+import type { SealedState } from "./sealed-value.ts";
 
 /** Narration of a failed try: folds ignore it. `maxAttempts` is stored as null where there is no limit (`Infinity`). */
 export type StepRetried = {
@@ -23,7 +24,8 @@ export type StepSettled = {
     readonly name: string;
     readonly status: "ok" | "failed";
     readonly output?: Payload;
-    readonly error?: { readonly message: string };
+    /** `sealed` where it could not be opened, and the message is not the one that was recorded. */
+    readonly error?: { readonly message: string; readonly sealed?: SealedState };
     readonly attempts: number;
     readonly startedAt?: number;
     readonly finishedAt: number;
@@ -34,6 +36,7 @@ export const steps = {
   StepRetried: {
     version: 1,
     limit: "maxAttempts",
+    failures: { error: SEALED_FAILURE },
     stored: storedData({
       key: t.string,
       attempt: Finite,
@@ -46,6 +49,7 @@ export const steps = {
   StepSettled: {
     version: 1,
     payload: "output",
+    failures: { error: SEALED_FAILURE },
     stored: storedData(
       {
         key: t.string,

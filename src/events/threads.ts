@@ -6,7 +6,7 @@
  * the number n takes back every checkpoint from n on. What belongs to one checkpoint is written in one append.
  */
 import * as t from "io-ts";
-import { type EventSchema, Finite, storedData } from "./event-schema.ts";
+import { type EventSchema, Finite, SEALED_FAILURE, storedData } from "./event-schema.ts";
 import type { Payload } from "./payload.ts";
 
 /** The statuses of a thread's checkpoints. */
@@ -125,6 +125,7 @@ const Status = t.keyof({
 });
 const NamedFailure = t.exact(t.type({ name: t.string, message: t.string }));
 const Recovered = t.exact(t.type({ error: NamedFailure, attempts: Finite }));
+const SEALED_ERROR = { name: "Error", ...SEALED_FAILURE } as const;
 const Drained = t.exact(t.intersection([t.type({ at: t.string }), t.partial({ reason: t.string })]));
 
 export const threads = {
@@ -147,6 +148,7 @@ export const threads = {
   ThreadStepSettled: {
     version: 1,
     payload: "output",
+    failures: { recovered: { error: SEALED_ERROR, attempts: 0 } },
     stored: storedData(
       { checkpoint: Finite, key: t.string, at: Finite },
       { output: t.unknown, recovered: Recovered },
@@ -169,6 +171,7 @@ export const threads = {
   },
   ThreadFailed: {
     version: 1,
+    failures: { error: SEALED_ERROR },
     stored: storedData({ checkpoint: Finite, error: NamedFailure, at: Finite }),
   },
   ThreadCompleted: {

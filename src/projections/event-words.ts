@@ -11,9 +11,10 @@ export const quoted = (text: string): string => escapeControls(JSON.stringify(te
 /** Text as it is, with control characters escaped. */
 export const plain = (text: string): string => quoted(text).slice(1, -1).replaceAll('\\"', '"');
 
-/** The beginning of a payload's JSON. */
+/** The beginning of a payload's JSON; of one that is sealed, the word for that. */
 export const preview = (payload: Payload | undefined): string => {
   if (payload === undefined) return "nothing";
+  if (payload.sealed !== undefined) return payload.sealed;
   const json = escapeControls(JSON.stringify(payload.json));
   return json.length <= PREVIEW_LENGTH ? json : `${json.slice(0, PREVIEW_LENGTH - 1)}…`;
 };

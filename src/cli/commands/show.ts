@@ -75,6 +75,7 @@ const show = async (typed: string, { db, json }: GlobalOptions): Promise<void> =
 const asJson = ({ runId, created, completed, report, timeline }: Shown): Record<string, unknown> => {
   const payloads = { input: created?.input, output: completed?.output };
   const types = Object.entries(payloads).filter(([, payload]) => payload?.types !== undefined);
+  const sealed = Object.entries(payloads).filter(([, payload]) => payload?.sealed !== undefined);
   return {
     runId,
     key: created?.key,
@@ -84,6 +85,7 @@ const asJson = ({ runId, created, completed, report, timeline }: Shown): Record<
     output: payloads.output?.json,
     ...(report.status === "failed" && { error: { message: report.reason } }),
     ...(types.length > 0 && { types: Object.fromEntries(types.map(([name, it]) => [name, it?.types])) }),
+    ...(sealed.length > 0 && { sealed: Object.fromEntries(sealed.map(([name, it]) => [name, it?.sealed])) }),
     rows: timeline.rows,
   };
 };

@@ -18,7 +18,10 @@ export type Rejection =
   | { readonly _tag: "RunExists" }
   | { readonly _tag: "RunMissing" }
   /** The run is over, and nothing changes a settled run (law L4). */
-  | { readonly _tag: "RunSettled" };
+  | { readonly _tag: "RunSettled" }
+  /** Its payloads are sealed and cannot be read here: nothing is written beside them that is not. */
+  | { readonly _tag: "PayloadsErased" }
+  | { readonly _tag: "PayloadsLocked" };
 
 export type Decide<A> = (state: RunState) => Either<Rejection, Decision<A>>;
 

@@ -19,6 +19,8 @@ export const deliverHook =
   (state) => {
     const hook = state.hooks.get(key);
     if (hook?.status !== "open" || hook.token !== token || isTerminal(state.status)) return already(false);
+    const sealed = state.created?.input?.sealed;
+    if (sealed !== undefined) return rejected(sealed === "erased" ? "PayloadsErased" : "PayloadsLocked");
     return decided(true, {
       type: "HookDelivered",
       data: { key, at, ...(payload !== undefined && { payload }) },

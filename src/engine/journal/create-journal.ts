@@ -75,10 +75,10 @@ export const createJournal = (
       const output = encodePayload(patch?.output, "output");
       return session(runId).propose(moveStatus(next, { output, error: patch?.error }, expect, clock()));
     },
-    readSteps: async (runId) => entriesOf(await session(runId).current()),
+    readSteps: async (runId) => entriesOf(runId, await session(runId).current()),
     readStep: async (runId, key) => {
       const settled = (await session(runId).current()).steps.get(key);
-      return settled === undefined ? undefined : entryOf(settled);
+      return settled === undefined ? undefined : entryOf(runId, settled);
     },
     claimAttempt: async (runId, key, holder, leaseMs) =>
       session(runId).propose(claimAttempt({ key, holder, leaseMs, at: clock() })),
@@ -90,7 +90,7 @@ export const createJournal = (
       ),
     wakeSleeps: async (runId, correlationIds) => session(runId).propose(wakeSleeps(correlationIds, clock())),
     readSleeps: async (runId) => sleepsOf(await session(runId).current()),
-    claimHook: async (runId, key, token) => hookRecordOf(await claimHook(runId, key, token)),
+    claimHook: async (runId, key, token) => hookRecordOf(runId, await claimHook(runId, key, token)),
     closeHook: async (runId, key) => session(runId).propose(closeHook(key, clock())),
     deliverHook: async (token, payload) => {
       const encoded = encodePayload(payload, "payload");
@@ -101,7 +101,7 @@ export const createJournal = (
     },
     appendStep: async (runId, entry) => {
       const { entry: stored } = await session(runId).propose(settleStep(settledOf(entry)));
-      return entryOf(stored);
+      return entryOf(runId, stored);
     },
     resumableRuns: async (limit) => [...(await index().owed(limit))],
     settlements: async (runId) => {

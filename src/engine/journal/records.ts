@@ -1,9 +1,18 @@
 /** Between the run's folded facts, whose values are encoded, and the journal's records, whose values are the author's. */
 import type { RunCreated, StepSettled } from "../../events/catalogue.ts";
 import { decodePayload, encodePayload } from "../../events/payload.ts";
+import type { SealedState } from "../../events/sealed-value.ts";
 import type { HookState, RunState, SleepState } from "../../projections/run-state.ts";
 import type { HookRecord, RunRecord, SleepEntry, SleepRecord, StepEntry } from "../journal-store.ts";
+import { RejectionError } from "../rejection-error.ts";
 
+/** Throws {@link RejectionError} where something is sealed: a walk must not go on from what only stands for a value. */
+export const assertReadable = (runId: string, sealed: SealedState | undefined): void => {
+  if (sealed !== undefined)
+    throw new RejectionError(sealed === "erased" ? "PayloadsErased" : "PayloadsLocked", runId);
+};
+
+/** Input and output are a `SealedPayload` where they are sealed: a record is what people look at. */
 export const recordOf = (runId: string, state: RunState): RunRecord | undefined => {
   const { created } = state;
   if (created === undefined) return undefined;
@@ -33,16 +42,20 @@ export const createdOf = (record: RunRecord, attributes: RunAttributes): RunCrea
   };
 };
 
-export const entryOf = (data: StepSettled["data"]): StepEntry => ({
-  key: data.key,
-  name: data.name,
-  status: data.status,
-  ...(data.output !== undefined && { output: decodePayload(data.output) }),
-  ...(data.error !== undefined && { error: { message: data.error.message } }),
-  attempts: data.attempts,
-  ...(data.startedAt !== undefined && { startedAt: data.startedAt }),
-  finishedAt: data.finishedAt,
-});
+/** Throws {@link RejectionError} where the result is sealed. */
+export const entryOf = (runId: string, data: StepSettled["data"]): StepEntry => {
+  assertReadable(runId, data.output?.sealed ?? data.error?.sealed);
+  return {
+    key: data.key,
+    name: data.name,
+    status: data.status,
+    ...(data.output !== undefined && { output: decodePayload(data.output) }),
+    ...(data.error !== undefined && { error: { message: data.error.message } }),
+    attempts: data.attempts,
+    ...(data.startedAt !== undefined && { startedAt: data.startedAt }),
+    finishedAt: data.finishedAt,
+  };
+};
 
 /** Throws `PayloadError` where the output cannot be carried. */
 export const settledOf = (entry: StepEntry): StepSettled["data"] => {
@@ -60,9 +73,9 @@ export const settledOf = (entry: StepEntry): StepSettled["data"] => {
 };
 
 /** All settled steps by `finishedAt`, then key. */
-export const entriesOf = (state: RunState): StepEntry[] =>
+export const entriesOf = (runId: string, state: RunState): StepEntry[] =>
   [...state.steps.values()]
-    .map(entryOf)
+    .map((data) => entryOf(runId, data))
     .sort((a, b) => a.finishedAt - b.finishedAt || byCodeUnit(a.key, b.key));
 
 export const sleepRecordOf = (sleep: SleepState): SleepRecord => ({
@@ -77,11 +90,15 @@ export const sleepsOf = (state: RunState): SleepEntry[] =>
     .map(([key, sleep]) => ({ key, ...sleepRecordOf(sleep) }))
     .sort((a, b) => byCodeUnit(a.key, b.key));
 
-export const hookRecordOf = (hook: HookState): HookRecord => ({
-  token: hook.token,
-  delivered: hook.status === "delivered",
-  closed: hook.status === "closed",
-  ...(hook.payload !== undefined && { payload: decodePayload(hook.payload) }),
-});
+/** Throws {@link RejectionError} where the payload is sealed. */
+export const hookRecordOf = (runId: string, hook: HookState): HookRecord => {
+  assertReadable(runId, hook.payload?.sealed);
+  return {
+    token: hook.token,
+    delivered: hook.status === "delivered",
+    closed: hook.status === "closed",
+    ...(hook.payload !== undefined && { payload: decodePayload(hook.payload) }),
+  };
+};
 
 const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -6,12 +6,14 @@
  * Invariants:
  * - G1 `execute` is safe to call at any time, any number of times, from several workers: claims fence the steps, the first end stands.
  * - G2 Only a re-enqueue at a suspension is awaited: if it fails, the delivery fails and comes again.
- * - G3 Trouble with the store rejects the delivery and changes nothing about the run (law L9).
+ * - G3 Trouble with the store rejects the delivery and changes nothing about the run (law L9); so does a run whose payloads are sealed.
  */
 import { PayloadError } from "../../events/payload.ts";
+import { SealedPayload } from "../../events/sealed-value.ts";
 import { StoreError } from "../../events/store-error.ts";
 import { isTerminal, RUNNABLE } from "../../projections/run-state.ts";
 import { processCodeVersion } from "../code-version.ts";
+import { assertReadable } from "../journal/records.ts";
 import type { JournalStore, RunRecord, RunStatus } from "../journal-store.ts";
 import type { Logger } from "../logger.ts";
 import { isPlainRecord } from "../plain-record.ts";
@@ -86,6 +88,7 @@ export const createDelivery = (options: DeliveryOptions): Delivery => {
         if (undeclared === "leave") throw new UndeclaredWorkflowError(record);
         return await failUnwalked(record, new UndeclaredWorkflowError(record).message);
       }
+      if (SealedPayload.is(record.input)) assertReadable(runId, record.input.state);
       if (!isPlainRecord(record.input)) {
         return await failUnwalked(
           record,

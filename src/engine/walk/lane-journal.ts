@@ -5,13 +5,21 @@
  * the next body waits for (law L3). The run's start rides with the first thing recorded, its end with the last step.
  */
 import { encodePayload } from "../../events/payload.ts";
-import { RUNNABLE, type Settlement } from "../../projections/run-state.ts";
+import { isTerminal, RUNNABLE, type Settlement } from "../../projections/run-state.ts";
 import { closeHook } from "../decide/hooks.ts";
 import { moveStatus } from "../decide/run.ts";
 import { elapseDue, reachSleep } from "../decide/sleeps.ts";
 import { claimAttempt, noteRetry, releaseAttempt, settleStep } from "../decide/steps.ts";
 import { type NativeJournal, nativeOf } from "../journal/native-journal.ts";
-import { entriesOf, entryOf, hookRecordOf, recordOf, settledOf, sleepsOf } from "../journal/records.ts";
+import {
+  assertReadable,
+  entriesOf,
+  entryOf,
+  hookRecordOf,
+  recordOf,
+  settledOf,
+  sleepsOf,
+} from "../journal/records.ts";
 import type { JournalStore, StepEntry } from "../journal-store.ts";
 import { RejectionError } from "../rejection-error.ts";
 import { Lane } from "../session/lane.ts";
@@ -66,12 +74,19 @@ const laneJournal = (
 
   const open: WalkJournal["open"] = async (reaching) => {
     const state = await session.current(reaching);
+    if (isTerminal(state.status))
+      return { record: recordOf(runId, state), steps: [], sleeps: [], moved: false };
+    assertReadable(runId, state.created?.input?.sealed);
     const due = [...state.sleeps.values()].some(
       (sleep) => sleep.over === undefined && sleep.wakeAt <= clock(),
     );
     if (due) await session.propose(elapseDue(clock()), { lane });
-    const moved = state.status === "pending" || state.status === "running";
-    return { record: recordOf(runId, state), steps: entriesOf(state), sleeps: sleepsOf(state), moved };
+    return {
+      record: recordOf(runId, state),
+      steps: entriesOf(runId, state),
+      sleeps: sleepsOf(state),
+      moved: true,
+    };
   };
 
   /** Lazy: the start of a run is worth no append of its own. That it failed shows in the proposal it rides with. */
@@ -96,11 +111,11 @@ const laneJournal = (
           throw new RejectionError("Superseded", runId);
         }
         if (told === recorded) told = undefined;
-        return entryOf(settlement.entry);
+        return entryOf(runId, settlement.entry);
       });
     lastSettled = recorded.catch(() => {});
     told = recorded;
-    return { early: entryOf(settled), recorded };
+    return { early: entryOf(runId, settled), recorded };
   };
 
   /** What may settle by this proposal has its place in the order from now on; answered, it stands there or there is nothing. */
@@ -143,11 +158,11 @@ const laneJournal = (
     claimHook: own("claimHook")
       ? async (key, token) => {
           const held = session.state.hooks.get(key);
-          if (held !== undefined) return hookRecordOf(held);
+          if (held !== undefined) return hookRecordOf(runId, held);
           // A token is reserved in a stream of its own, so what made the body ask for it must be recorded before (law L3).
           await lastSettled;
           assertSound();
-          return hookRecordOf(await native.claimHook(runId, key, token, { lane }));
+          return hookRecordOf(runId, await native.claimHook(runId, key, token, { lane }));
         }
       : afterDrain(plain.claimHook),
     closeHook: own("closeHook")
