@@ -110,8 +110,10 @@ describe("concurrent continues of one thread", () => {
           minLength: 4,
           maxLength: 4,
         }),
-        async (workers, waits) => {
+        fc.boolean(),
+        async (workers, waits, inOneProcess) => {
           const log = await openLog("memory");
+          const shared = logCheckpointer(log);
           const run = (name: number): Workflow =>
             workflow(
               async (_input, { step }) => {
@@ -126,7 +128,7 @@ describe("concurrent continues of one thread", () => {
                   );
                 return done;
               },
-              { checkpointer: logCheckpointer(log) },
+              { checkpointer: inOneProcess ? shared : logCheckpointer(log) },
             );
           const failing = workflow(
             async () => {
