@@ -5,7 +5,7 @@
  * one, so that what fits `@workflow/world@5.0.0-beta.21` fits here and the other way round. `World` has one parameter: the published
  * type brands message ids with a private symbol, which no other package can spell.
  *
- * The rules a World holds are in docs/how-to/step-executor.md.
+ * The rules a World holds are in docs/how-to/workflow-sdk.md.
  */
 import type {
   Hook,
