@@ -39,7 +39,7 @@ const run =
 try {
   for await (const event of run) if (event.type === "done") console.log(`imported ${event.output} rows`);
 } catch (error) {
-  if (!(error instanceof GraphDrainedError)) throw error;
+  if (!GraphDrainedError.is(error)) throw error;
   console.log(error.message);
   process.exitCode = 75;
 } finally {

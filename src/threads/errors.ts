@@ -5,6 +5,8 @@
 import { types } from "node:util";
 import type { GraphStatus } from "./graph-types.ts";
 
+const GRAPH_ERROR = Symbol.for("runstream.GraphError");
+
 /**
  * The base of these errors, told apart by `code`. A step's body that throws one is not tried again by default.
  *
@@ -19,7 +21,18 @@ export class GraphError extends Error {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
     this.code = code;
   }
+
+  /** By a brand, not by class identity: two copies of this package may be loaded. True for its subclasses too. */
+  static is(value: unknown): value is GraphError {
+    return value instanceof Error && (value as { [GRAPH_ERROR]?: unknown })[GRAPH_ERROR] === true;
+  }
+
+  static {
+    Object.defineProperty(GraphError.prototype, GRAPH_ERROR, { value: true });
+  }
 }
+
+const hasCode = (value: unknown, code: string): boolean => GraphError.is(value) && value.code === code;
 
 /** An attempt of a step exceeded a limit. Tried again as the step's policy says. */
 export class WorkflowStepTimeoutError extends GraphError {
@@ -42,6 +55,10 @@ export class WorkflowStepTimeoutError extends GraphError {
     this.timeoutMs = timeoutMs;
     this.kind = kind;
   }
+
+  static override is(value: unknown): value is WorkflowStepTimeoutError {
+    return hasCode(value, "WORKFLOW_STEP_TIMEOUT");
+  }
 }
 
 /** There is nothing to go on from: no checkpoint of this thread, or none that this tenant may see. */
@@ -55,6 +72,10 @@ export class GraphThreadNotFoundError extends GraphError {
       "GRAPH_THREAD_NOT_FOUND",
     );
     this.threadId = threadId;
+  }
+
+  static override is(value: unknown): value is GraphThreadNotFoundError {
+    return hasCode(value, "GRAPH_THREAD_NOT_FOUND");
   }
 }
 
@@ -72,6 +93,10 @@ export class GraphNotInterruptedError extends GraphError {
     );
     this.threadId = threadId;
     this.status = status;
+  }
+
+  static override is(value: unknown): value is GraphNotInterruptedError {
+    return hasCode(value, "GRAPH_NOT_INTERRUPTED");
   }
 }
 
@@ -93,6 +118,10 @@ export class GraphDrainedError extends GraphError {
     this.step = step;
     if (reason !== undefined) this.reason = reason;
   }
+
+  static override is(value: unknown): value is GraphDrainedError {
+    return hasCode(value, "GRAPH_DRAINED");
+  }
 }
 
 /** A tenant's id that cannot be part of a namespace. */
@@ -104,6 +133,10 @@ export class TenantIdError extends RangeError {
     super(
       `${JSON.stringify(tenantId) ?? String(tenantId)} is no tenant id: it takes 1 to 128 letters, digits, "_" and "-".`,
     );
+  }
+
+  static is(value: unknown): value is TenantIdError {
+    return value instanceof RangeError && (value as { code?: unknown }).code === "TENANT_ID_INVALID";
   }
 }
 

@@ -54,4 +54,4 @@ export const nextAttemptMs = (
   return Math.max(backoffMs(rules, attempt), retryDelayMs(error, now));
 };
 
-const isFinal = (error: unknown): boolean => error instanceof GraphError || FatalError.is(error);
+const isFinal = (error: unknown): boolean => GraphError.is(error) || FatalError.is(error);

@@ -4,20 +4,26 @@
  *
  * Every object has values of its own: nobody reaches the fold through them.
  */
+import { assertReadable } from "../../engine/journal/records.ts";
 import { decodePayload, type Payload } from "../../events/payload.ts";
 import type { ThreadCheckpoint, ThreadLife } from "../../projections/thread-state.ts";
 import type { GraphCheckpoint, PendingInterrupt, StoredGraphCheckpoint } from "../graph-types.ts";
 import { migrateCheckpoint, toCheckpoint } from "../migration.ts";
 import type { StepRecovery } from "../types.ts";
 
-/** `read` says what a payload stands for. Default: the value that was stored, decoded anew each time. */
+/**
+ * `read` says what a payload stands for. Default: the value that was stored, decoded anew each time; what is sealed is refused.
+ *
+ * @throws RejectionError `PayloadsErased` or `PayloadsLocked`, by default, for a thread whose payloads are sealed.
+ */
 export const viewCheckpoint = (
   threadId: string,
   place: ThreadCheckpoint,
-  read: ReadPayload = decodePayload,
+  read: ReadPayload = openedBy(threadId),
 ): GraphCheckpoint => {
   const wholeOf = (value: Payload): StoredGraphCheckpoint => read(value) as StoredGraphCheckpoint;
-  if (place.whole !== undefined) return migrateCheckpoint(wholeOf(place.whole));
+  if (place.whole !== undefined && place.whole.sealed === undefined)
+    return migrateCheckpoint(wholeOf(place.whole));
   const { step, status, workflow, metadata, life, error, drained, at } = place;
   const base = once(() => (life.base === undefined ? undefined : wholeOf(life.base)));
   const checkpoint = toCheckpoint({
@@ -46,14 +52,37 @@ export const viewCheckpoint = (
   return checkpoint;
 };
 
+const openedBy =
+  (threadId: string): ReadPayload =>
+  (payload) => {
+    assertReadable(threadId, payload?.sealed);
+    return decodePayload(payload);
+  };
+
 type ReadPayload = (payload: Payload | undefined) => unknown;
 
 /** Without decoding it: an object with odd keys is stored as a list of its entries. */
 const mayHold = (value: Payload | undefined, field: string): boolean =>
-  value !== undefined && (Array.isArray(value.json) || Object.hasOwn(value.json as object, field));
+  typeof value?.json === "object" &&
+  value.json !== null &&
+  (Array.isArray(value.json) || Object.hasOwn(value.json, field));
 
-const questionsOf = ({ life, waitsFrom, asked }: ThreadCheckpoint, read: ReadPayload): PendingInterrupt[] =>
-  life.asked.slice(waitsFrom, asked).map(({ question }) => read(question) as PendingInterrupt);
+const questionsOf = (
+  { life, waitsFrom, asked, workflow, step }: ThreadCheckpoint,
+  read: ReadPayload,
+): PendingInterrupt[] =>
+  life.asked.slice(waitsFrom, asked).map(({ id, question, at }, index) => {
+    const value = read(question);
+    if (question.sealed === undefined) return value as PendingInterrupt;
+    return {
+      id,
+      reason: question.sealed,
+      node: workflow,
+      step,
+      index,
+      requestedAt: new Date(at).toISOString(),
+    };
+  });
 
 const knownOf = ({ asked }: ThreadLife, upTo: number): [string, string][] => {
   const known: [string, string][] = [];

@@ -16,7 +16,7 @@ export class ThreadConflictError extends GraphError {
     this.revision = revision;
   }
 
-  static is(value: unknown): value is ThreadConflictError {
+  static override is(value: unknown): value is ThreadConflictError {
     return value instanceof Error && value.name === "ThreadConflictError";
   }
 }
