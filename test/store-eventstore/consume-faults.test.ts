@@ -96,27 +96,6 @@ it("G4 what was acked while the connection was gone is not handed out again", as
   ]);
 });
 
-it("P6 what a process that is killed had not acked goes to another, counted, and in order", async () => {
-  const node = await scene.node();
-  const log = await scene.open(node.connectionString);
-  const events = numbered(4);
-  await put(log, "a", "none", ...events);
-  const dying = scene.start("consumer-process.ts", [node.connectionString, "g", "a", "1"]);
-  for (const n of [0, 1, 2, 3]) expect((await dying.lines.next()).value).toBe(`${n} 0`);
-  const watch = scene.consume(log, "g", { filter }, ackAtOnce);
-  dying.child.kill("SIGKILL");
-  await until("what it left", () => watch.items.length >= 3);
-  const fresh = event();
-  await put(log, "a", 3, fresh);
-  await until("what is new", () => watch.items.length >= 4);
-  expect(watch.items.map((item) => [item.event.revision, item.redeliveries])).toEqual([
-    [1, 1],
-    [2, 1],
-    [3, 1],
-    [4, 0],
-  ]);
-});
-
 it("P6 a stream's events stay with one of two processes while both live", async () => {
   const node = await scene.node();
   const [one, two] = [await scene.open(node.connectionString), await scene.open(node.connectionString)];
