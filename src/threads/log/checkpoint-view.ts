@@ -22,8 +22,10 @@ export const viewCheckpoint = (
   read: ReadPayload = openedBy(threadId),
 ): GraphCheckpoint => {
   const wholeOf = (value: Payload): StoredGraphCheckpoint => read(value) as StoredGraphCheckpoint;
-  if (place.whole !== undefined && place.whole.sealed === undefined)
-    return migrateCheckpoint(wholeOf(place.whole));
+  if (place.whole !== undefined) {
+    const whole = wholeOf(place.whole);
+    if (place.whole.sealed === undefined) return migrateCheckpoint(whole);
+  }
   const { step, status, workflow, metadata, life, error, drained, at } = place;
   const base = once(() => (life.base === undefined ? undefined : wholeOf(life.base)));
   const checkpoint = toCheckpoint({
