@@ -173,6 +173,14 @@ describe.each(WAYS)("idempotent appends, %s", (_, way) => {
     expect(ahead).toMatchObject({ type: "wrong-expected-version", actualVersion: 0n });
   });
 
+  test("rule 3: known ids need not be next to each other; the number is the last one's", async () => {
+    const { client } = await open();
+    const [one, two] = [event(1), event(3)];
+    await client.appendToStream("s", [one, event(2), two], way);
+    const again = await client.appendToStream("s", [two, one], way);
+    expect(again.nextExpectedRevision).toBe(0n);
+  });
+
   test("an empty append succeeds with the stream as it is, and writes nothing", async () => {
     const { node, client } = await open();
     await client.appendToStream("s", events(2), way);
@@ -182,6 +190,8 @@ describe.each(WAYS)("idempotent appends, %s", (_, way) => {
       nextExpectedRevision: 1n,
     });
     expect(node.counts.appends).toBe(appends);
+    const failure = await failureOf(client.appendToStream("s", [], { expectedRevision: 0n, ...way }));
+    expect(failure).toMatchObject({ type: "wrong-expected-version", actualVersion: 1n });
   });
 });
 

@@ -44,25 +44,23 @@ export const decideAppend = (
   if (expected === "any" || expected === "stream_exists") return decideAny(state, ids, cache, wrong);
   const exact = expected === "no_stream" ? -1 : expected;
   // 5, 6
-  if (exact === last || (exact < last && ids.length === 0)) return WRITE;
+  if (exact === last) return WRITE;
   if (exact > last) return wrong;
   // 4
   for (let index = 0; index < ids.length; index += 1) {
     if (state.records[exact + 1 + index]?.id === ids[index]) continue;
     return index === 0 && softDeleted && expected === "no_stream" ? WRITE : wrong;
   }
-  return { _tag: "Repeated", last: exact + ids.length };
+  return ids.length === 0 ? wrong : { _tag: "Repeated", last: exact + ids.length };
 };
 
+/** Where the ids are need not be next to each other: that all are known in this stream is enough. */
 const decideAny = (state: StreamState, ids: readonly string[], cache: IdCache, wrong: Verdict): Verdict => {
-  const [first] = ids;
-  if (first === undefined) return WRITE;
-  const start = cache.find(first);
-  if (start === undefined || start.stream !== state.name) return WRITE;
-  for (let index = 1; index < ids.length; index += 1) {
-    const found = cache.find(ids[index]!);
-    if (found === undefined || found.stream !== state.name || found.revision !== start.revision + index)
-      return wrong;
+  let last: number | undefined;
+  for (const id of ids) {
+    const found = cache.find(id);
+    if (found === undefined || found.stream !== state.name) return last === undefined ? WRITE : wrong;
+    last = found.revision;
   }
-  return { _tag: "Repeated", last: start.revision + ids.length - 1 };
+  return last === undefined ? WRITE : { _tag: "Repeated", last };
 };

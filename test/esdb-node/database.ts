@@ -75,7 +75,7 @@ export class Database {
   ): Promise<Database> {
     const database = new Database(log, options.clock ?? (() => Date.now()), options.idCacheBytes);
     for await (const event of log.readAll()) {
-      database.#add(fromRecorded(event, database.#nextPosition));
+      database.#place(fromRecorded(event, database.#nextPosition));
       database.#show();
     }
     return database;
@@ -210,7 +210,8 @@ export class Database {
         position: this.#nextPosition,
         at,
       };
-      this.#add(record);
+      this.#place(record);
+      this.#ids.add(record.id, name, record.revision);
       return record;
     });
     const commit = { count: records.length, done: false };
@@ -226,7 +227,7 @@ export class Database {
     return { _tag: "Written", last: last.revision, position: last.position };
   }
 
-  #add(record: LogRecord): void {
+  #place(record: LogRecord): void {
     const state = this.#streams.get(record.stream) ?? emptyStream(record.stream);
     this.#streams.set(record.stream, state);
     state.records.push(record);
@@ -234,7 +235,6 @@ export class Database {
     this.all.push(record);
     this.#nextPosition = record.position + recordLength(record.stream, record);
     this.#lastAt = Math.max(this.#lastAt, record.at);
-    this.#ids.add(record.id, record.stream, record.revision);
   }
 
   #show(): LogRecord {

@@ -1,7 +1,8 @@
 /**
  * Where the events of recent appends were written, by id: all that a server knows about ids when no revision is expected.
  *
- * It is bounded, so that a repetition that comes late is not recognised. An id that is written to two streams is known in the later one only.
+ * It is bounded and in memory only, so that a repetition that comes late or after a restart is not recognised. An id that is written to two
+ * streams is known in the later one only.
  */
 export interface Written {
   readonly stream: string;
@@ -43,4 +44,4 @@ export class IdCache {
 }
 
 /** An id, a revision, a position and the stream's name in UTF-16. */
-const sizeOf = (stream: string): number => 40 + 2 * stream.length;
+const sizeOf = (stream: string): number => 28 + 2 * stream.length;

@@ -1,7 +1,7 @@
 /**
  * Streams.Read, as long as it is a read: what is there, forwards or backwards, and then the end. Subscriptions are another file's.
  *
- * Where a read begins is inclusive. A stream that is absent or soft-deleted is said to be so in a message, a tombstoned one in a status.
+ * Where a read begins is inclusive, but for `$all` backwards, which begins with what is before the position. A stream that is absent or soft-deleted is said to be so in a message, a tombstoned one in a status.
  */
 import type { ServerWritableStream } from "@grpc/grpc-js";
 import type { Core } from "./core.ts";
@@ -109,14 +109,13 @@ const recordsOfAll = (database: Database, options: ReadOptions): Found => {
   const from = options.getAll()!;
   const forwards = options.getReadDirection() === 0;
   const end = database.visible;
-  let start = forwards ? 0 : end - 1;
-  if (from.hasEnd()) start = forwards ? end : end - 1;
-  else if (!from.hasStart()) {
-    const index = indexAt(database, from.getPosition()!.getCommitPosition());
-    if (index === undefined) return invalidPosition();
-    start = index;
-  } else if (!forwards) start = -1;
-  return { records: ofAll(database.all, start, end, forwards, options) };
+  const at = from.hasEnd()
+    ? end
+    : from.hasStart()
+      ? 0
+      : indexAt(database, from.getPosition()!.getCommitPosition());
+  if (at === undefined) return invalidPosition();
+  return { records: ofAll(database.all, forwards ? at : at - 1, end, forwards, options) };
 };
 
 function* ofAll(

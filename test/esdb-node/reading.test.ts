@@ -64,6 +64,14 @@ test("$all from a position begins with the event there, and goes on from page to
   expect(from.map(({ event: recorded }) => recorded!.id)).toEqual([third.id, all[3]!.event!.id]);
 });
 
+test("$all backwards from a position begins with the event before it", async () => {
+  const { client } = await seeded();
+  const all = await gather(client.readAll());
+  const fromPosition = all[2]!.event!.position!;
+  const read = await gather(client.readAll({ fromPosition, direction: BACKWARDS }));
+  expect(read.map(({ event: recorded }) => recorded!.id)).toEqual([all[1]!.event!.id, all[0]!.event!.id]);
+});
+
 test("a position at which no event begins is refused", async () => {
   const { client } = await seeded();
   const [first] = await gather(client.readAll({ maxCount: 1 }));
