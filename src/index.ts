@@ -13,6 +13,13 @@ export {
 export { createMemoryJournal } from "./embedded/memory-journal.ts";
 export { RequestError, type RequestReason } from "./embedded/request-error.ts";
 export { openRunstream, type Runstream, type RunstreamOptions } from "./embedded/runstream.ts";
+export {
+  type KeyUse,
+  type PayloadKey,
+  type PayloadKeys,
+  type PayloadOptions,
+  sealedLog,
+} from "./embedded/sealed-log.ts";
 export { InvalidArgumentError } from "./engine/invalid-argument-error.ts";
 export { createJournal, type JournalOptions, type LogJournal } from "./engine/journal/create-journal.ts";
 export { JournalConflictError } from "./engine/journal-conflict-error.ts";
@@ -73,6 +80,7 @@ export {
   type SubscribeOptions,
 } from "./events/event-log.ts";
 export { decodePayload, type Payload, PayloadError } from "./events/payload.ts";
+export { SealedPayload, type SealedState } from "./events/sealed-value.ts";
 export { StoreError } from "./events/store-error.ts";
 export { runIdOf, runStream } from "./events/stream-names.ts";
 export { describeEvent, formatDuration } from "./projections/event-line.ts";
