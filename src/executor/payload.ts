@@ -34,7 +34,13 @@ const codecOf = (table: Readonly<Record<string, PayloadType>>): Codec => ({
   revivers: Object.fromEntries(Object.entries(table).map(([tag, { read }]) => [tag, read])),
 });
 
+const joined = (one: Codec, other: Codec): Codec => ({
+  reducers: { ...one.reducers, ...other.reducers },
+  revivers: { ...one.revivers, ...other.revivers },
+});
+
 const PLAIN = codecOf({ ...PAYLOAD_VALUES, ...PAYLOAD_ERRORS });
+const WITH_HTTP = joined(PLAIN, codecOf(PAYLOAD_HTTP));
 
 const text = new TextDecoder("utf-8", { fatal: true });
 
@@ -95,13 +101,10 @@ export const livePayloads = (scope: LiveScope): LivePayloads => {
     write: async (value, key) => encrypt(serialised(value, codec, "A chunk of a stream"), await key()),
     read: async (bytes, key) => parsed(bytes, await key(), codec),
   };
-  const codec = codecOf({
-    ...PAYLOAD_VALUES,
-    ...PAYLOAD_ERRORS,
-    ...PAYLOAD_HTTP,
-    ...payloadStreams(scope, chunks),
-    ...payloadAborts(scope, chunks),
-  });
+  const codec = joined(
+    WITH_HTTP,
+    codecOf({ ...payloadStreams(scope, chunks), ...payloadAborts(scope, chunks) }),
+  );
   return {
     dehydrate: async (value, { compression, what }) =>
       encrypt(await compress(serialised(value, codec, what), compression), await scope.key()),
