@@ -15,7 +15,7 @@ import { stepsIn } from "../threads/reading.ts";
 import { expectedOutput, threadOf } from "./threads-worker-process.ts";
 
 const SEED = Number(process.env.RUNSTREAM_SEED ?? Date.now() % 1_000_000_000);
-const THREADS = 400;
+const THREADS = 800;
 const KILLS = 25;
 
 const folder = mkdtempSync(join(tmpdir(), "runstream-threads-kill-"));
@@ -49,7 +49,7 @@ test(`threads outlive a worker that is killed ${KILLS} times (RUNSTREAM_SEED=${S
   for (let kill = 0; kill < KILLS; kill += 1) {
     const worker = startWorker();
     await worker.up;
-    await delay(random.int(200));
+    await delay(random.int(120));
     worker.child.kill("SIGKILL");
     const [code] = await worker.gone;
     if (code === 0) break;
