@@ -6,10 +6,12 @@
  */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, expectTypeOf, it, vi } from "vitest";
 import * as runstream from "../../src/executor/index.ts";
 import { STEP_ID } from "../executor/scene.ts";
 import { type Call, ScriptedWorld } from "../executor/scripted-world.ts";
+import type * as sdk from "./node_modules/@workflow/core/dist/runtime/step-executor.js";
+import type * as sdkLatency from "./node_modules/@workflow/core/dist/runtime/step-latency.js";
 
 type Execute = (params: runstream.StepExecutorParams) => Promise<runstream.StepExecutionResult>;
 
@@ -132,6 +134,28 @@ const told = async (execute: Execute, given: Case): Promise<unknown> => {
 const same = async (given: Case): Promise<void> => {
   expect(await told(runstream.executeStep, given)).toEqual(await told(executeStep, given));
 };
+
+describe("the types of the executor", () => {
+  /** Message ids are branded by the SDK and not here; a World is taken as the SDK declares it. */
+  type Params = Omit<runstream.StepExecutorParams, "world"> & Pick<sdk.StepExecutorParams, "world">;
+
+  it("fit those of the SDK, in both directions", () => {
+    expectTypeOf<typeof runstream.executeStep>().toExtend<typeof sdk.executeStep>();
+    expectTypeOf<typeof sdk.executeStep>().toExtend<(params: Params) => ReturnType<Execute>>();
+    expectTypeOf<runstream.StepExecutionResult>().toExtend<sdk.StepExecutionResult>();
+    expectTypeOf<sdk.StepExecutionResult>().toExtend<runstream.StepExecutionResult>();
+    expectTypeOf<sdk.StepExecutorParams>().toExtend<runstream.StepExecutorParams>();
+    expectTypeOf<Params>().toExtend<sdk.StepExecutorParams>();
+  });
+
+  it("of its measurements do too", () => {
+    type View = Parameters<typeof sdkLatency.computeStepLatencyTracking>[0];
+    expectTypeOf<View>().toExtend<runstream.StepLatencyView>();
+    expectTypeOf<sdkLatency.StepLatencyTracking>().toExtend<runstream.StepLatencyTracking>();
+    expectTypeOf<runstream.StepLatencyTracking>().toExtend<sdkLatency.StepLatencyTracking>();
+    expectTypeOf<sdkLatency.StepLatencyEventData>().toExtend<runstream.StepLatencyEventData>();
+  });
+});
 
 describe.each(Object.entries(MODES))("a step that is started %s", (_, mode) => {
   it.each(Object.keys(BODIES))("and whose body ends with %s", (name) => same({ mode, body: BODIES[name]! }));
