@@ -20,6 +20,10 @@ export {
   type PayloadOptions,
   sealedLog,
 } from "./embedded/sealed-log.ts";
+export type { AttemptLimits } from "./engine/attempts/attempt.ts";
+export type { StepAttempt } from "./engine/attempts/attempt-context.ts";
+export type { RetryPolicy } from "./engine/attempts/retry-policy.ts";
+export { StepTimeoutError } from "./engine/attempts/step-timeout-error.ts";
 export { InvalidArgumentError } from "./engine/invalid-argument-error.ts";
 export { createJournal, type JournalOptions, type LogJournal } from "./engine/journal/create-journal.ts";
 export { JournalConflictError } from "./engine/journal-conflict-error.ts";
@@ -49,6 +53,8 @@ export {
 export { stepFetchOrFail } from "./engine/step-fetch.ts";
 export {
   type SleepOptions,
+  type StepBody,
+  type StepFailure,
   type StepOptions,
   type WaitForOptions,
   type WorkflowContext,
@@ -89,5 +95,5 @@ export { InvalidCursorError } from "./projections/invalid-cursor-error.ts";
 export { openRunIndex, type RunIndex } from "./projections/run-index.ts";
 export type { ListQuery, RunPage, RunSummary } from "./projections/run-index-queries.ts";
 export { type RunReport, runReport } from "./projections/run-report.ts";
-export type { RunState } from "./projections/run-state.ts";
+export type { ListedStatus, RunState } from "./projections/run-state.ts";
 export { type Timeline, timelineBuilder, timelineOf } from "./projections/timeline.ts";
