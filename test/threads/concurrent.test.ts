@@ -139,7 +139,7 @@ onEach(LOGGED_STORES, "a thread of two workers", (store) => {
       }),
       { numRuns: 25 },
     );
-  });
+  }, 60_000);
 
   test("of two that start one new thread, one has it", async () => {
     const together = barrier(2);
@@ -212,5 +212,5 @@ onEach(LOGGED_STORES, "a thread of two workers", (store) => {
       }),
       { numRuns: 30 },
     );
-  });
+  }, 60_000);
 });

@@ -17,9 +17,13 @@ import { days, liveThrough } from "./weather.ts";
 withTimeAtRest();
 
 onEach(STORES, "a thread whose worker dies", (store) => {
-  test.each(Object.entries(CRASH_BODIES))("F10 comes to the same end: %s", async (_, body) => {
-    expect(await killEverywhere(store(), body)).toBeGreaterThanOrEqual(15);
-  });
+  test.each(Object.entries(CRASH_BODIES))(
+    "F10 comes to the same end: %s",
+    async (_, body) => {
+      expect(await killEverywhere(store(), body)).toBeGreaterThanOrEqual(15);
+    },
+    60_000,
+  );
 });
 
 onEach(STORES, "a random thread", (store) => {
@@ -38,5 +42,5 @@ onEach(STORES, "a random thread", (store) => {
       }),
       { numRuns: 30 },
     );
-  });
+  }, 60_000);
 });

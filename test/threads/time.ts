@@ -12,6 +12,9 @@ const nextTurn = setImmediate;
 /** So many turns of the event loop without an end, and what is awaited needs time to pass. */
 const QUIET_TURNS = 20;
 
+/** So many more without an end and without a timer, and it never ends. */
+const ENDLESS_TURNS = 2_000;
+
 export const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await new Promise<void>((next) => nextTurn(next));
 };
@@ -38,7 +41,7 @@ export const inTime = async <T>(work: Promise<T>, what = "it"): Promise<T> => {
     for (let turn = 0; turn < QUIET_TURNS && !settled; turn += 1) await turns(1);
     if (settled) return work;
     if (vi.getTimerCount() === 0) {
-      await turns(200);
+      await turns(ENDLESS_TURNS);
       if (!settled && vi.getTimerCount() === 0) expect.fail(`${what} hangs: nothing is left to wait for`);
       continue;
     }
