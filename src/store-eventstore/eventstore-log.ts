@@ -44,8 +44,8 @@ export interface EventStoreLogOptions {
   /** After how long a silence a subscription or a consumer makes sure that it is still there, in ms. Default 15,000. */
   readonly heartbeatMs?: number;
   /**
-   * How many events of a consumer group this process may hold beyond its consumers' `maxInFlight`: retries that wait for their time, and
-   * events of streams whose consumer is full. When that many wait, the group's other events wait with them. Default 512.
+   * How many events of a consumer group this process may hold beyond its consumers' `maxInFlight` and the retries that wait for their time.
+   * The more, the less the server has to be waited for, and the less is left for a worker that joins later. Default 512.
    */
   readonly prefetch?: number;
   /**

@@ -32,7 +32,7 @@ import { recorded } from "./records.ts";
 
 export interface GroupParts extends LaneParts {
   readonly server: string;
-  /** Events this process may hold beyond what its consumers do: retries that wait, and what waits for a consumer that is full. */
+  /** Events this process may hold beyond what its consumers do, and what waits for a retry: they wait for a consumer that is full. */
   readonly prefetch: number;
 }
 
@@ -56,6 +56,8 @@ interface Member {
 
 export const REMEMBERED_STREAMS = 50_000;
 const REMEMBERED_ANSWERS = 10_000;
+/** Events that a process may hold of a group: beyond that, retries that wait hold up the others. */
+const MOST_HELD = 65_536;
 const DEFAULT_MAX_IN_FLIGHT = 1_024;
 const LONGEST_TIMER = 2 ** 31 - 1;
 
@@ -75,6 +77,7 @@ export class Group {
   readonly #returned = new BoundedMap<Position, { readonly times: number; readonly retries: number }>(
     REMEMBERED_ANSWERS,
   );
+  /** The lane, and the one that is to take its place. */
   #lanes: Lane[] = [];
   #closing: Promise<void> | undefined;
   #pumping = false;
@@ -103,19 +106,43 @@ export class Group {
     await this.#closing;
   }
 
-  /** The server may give as much as the consumers may hold, and {@link GroupParts.prefetch}. */
+  /**
+   * The server may give as much as the consumers may hold, what waits for a retry, and {@link GroupParts.prefetch}. How much that is, is
+   * fixed when a lane is opened: where it becomes too little, a lane of twice the size takes its place, by which all that is in custody
+   * comes again (G3).
+   */
   #makeRoom(): void {
-    let wanted = this.#parts.prefetch;
-    for (const { maxInFlight } of this.#members) wanted += maxInFlight;
-    for (const { bufferSize } of this.#lanes) wanted -= bufferSize;
-    if (wanted <= 0 || (this.#lanes.length > 0 && wanted <= this.#parts.prefetch)) return;
+    const { prefetch } = this.#parts;
+    const [lane, next] = this.#lanes;
+    const had = lane?.bufferSize ?? 0;
+    let held = 0;
+    for (const { maxInFlight, delayed } of this.#members) held += maxInFlight + delayed.size;
+    if (next !== undefined || (lane !== undefined && held + prefetch / 2 <= had)) return;
+    const size = Math.min(Math.max(held + prefetch, 2 * had), MOST_HELD);
+    if (size <= had) return;
+    const wider = this.#openLane(size);
+    if (lane === undefined) return;
+    const replace = async (): Promise<void> => {
+      await wider.opened;
+      await lane.flush();
+      if (!this.#lanes.includes(lane)) return;
+      this.#lanes = [wider];
+      await lane.close();
+      this.#makeRoom();
+    };
+    replace();
+  }
+
+  #openLane(size: number): Lane {
     const owner = {
       group: this.#name,
       filter: serverFilter(this.#filter),
       arrived: (arrival: Arrival) => this.#arrived(arrival),
       gaveUp: (error: unknown) => this.#fail(error),
     };
-    this.#lanes.push(new Lane(this.#parts, owner, Math.min(wanted, LONGEST_TIMER)));
+    const lane = new Lane(this.#parts, owner, size);
+    this.#lanes.push(lane);
+    return lane;
   }
 
   #arrived(arrival: Arrival): void {
@@ -236,6 +263,7 @@ export class Group {
     const timer = setTimeout(again, Math.min(Math.max(0, delayMs), LONGEST_TIMER));
     timer.unref();
     member.delayed.set(item, timer);
+    this.#makeRoom();
   }
 
   #leave(member: Member): void {

@@ -46,11 +46,14 @@ const ACKS = 1_000;
 export class Lane {
   /** How many events the server may have given to this lane and not been answered about. */
   readonly bufferSize: number;
+  /** Resolves when the server has first taken it in. */
+  readonly opened: Promise<void>;
   readonly #parts: LaneParts;
   readonly #owner: LaneOwner;
   readonly #reopening: Reopening;
   readonly #unsent: PersistentSubscriptionToAllResolvedEvent[] = [];
   #answering: Promise<void>[] = [];
+  #sayOpened: () => void = () => {};
   #call: PersistentSubscriptionToAll | undefined;
   #alive = true;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -59,6 +62,9 @@ export class Lane {
     this.#parts = parts;
     this.#owner = owner;
     this.bufferSize = bufferSize;
+    this.opened = new Promise((resolve) => {
+      this.#sayOpened = resolve;
+    });
     this.#reopening = new Reopening(parts.reconnectForMs, () => this.#open());
     this.#reopening.begin((error) => owner.gaveUp(error));
   }
@@ -115,7 +121,9 @@ export class Lane {
     call.on("end", () => broken(new Error("the server ended the subscription")));
     call.on("close", () => broken(new Error("the subscription was closed")));
     call.on("confirmation", () => {
-      if (call === this.#call) this.#reopening.succeeded();
+      if (call !== this.#call) return;
+      this.#reopening.succeeded();
+      this.#sayOpened();
     });
     call.on("data", (resolved) => {
       if (call !== this.#call) return;

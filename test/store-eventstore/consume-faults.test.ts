@@ -96,6 +96,20 @@ it("G4 what was acked while the connection was gone is not handed out again", as
   ]);
 });
 
+it("retries that wait, more of them than a process prefetches, hold nothing up", async () => {
+  const node = await scene.node();
+  const log = await scene.open(node.connectionString, { prefetch: 16 });
+  for (let n = 0; n < 100; n += 1) await put(log, `a-broken-${n}`, "none", event());
+  const watch = scene.consume(log, "g", { filter, maxInFlight: 4 }, (item) => {
+    if (item.event.stream.includes("broken")) item.nack("retry", "in an hour", 3_600_000);
+    else item.ack();
+  });
+  await until("the broken ones", () => watch.items.length === 100);
+  for (let n = 0; n < 50; n += 1) await put(log, `a-sound-${n}`, "none", event());
+  await until("the sound ones", () => watch.items.length === 150);
+  expect(new Set(watch.items.map((item) => item.event.stream)).size).toBe(150);
+});
+
 it("P6 a stream's events stay with one of two processes while both live", async () => {
   const node = await scene.node();
   const [one, two] = [await scene.open(node.connectionString), await scene.open(node.connectionString)];
