@@ -6,6 +6,8 @@ export const DEFAULT_STORE = "./runstream.db";
 
 export interface GlobalOptions {
   readonly db: string;
+  /** The module with the keys of sealed payloads. */
+  readonly keys?: string;
   readonly json?: true;
 }
 

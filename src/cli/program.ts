@@ -49,6 +49,11 @@ const createProgram = (setExit: SetExit): Command => {
       "the store: one SQLite file (env RUNSTREAM_DB)",
       process.env.RUNSTREAM_DB || DEFAULT_STORE,
     )
+    .option(
+      "--keys <module>",
+      "the keys of sealed payloads: .ts or .js file that exports keyFor (env RUNSTREAM_KEYS)",
+      process.env.RUNSTREAM_KEYS || undefined,
+    )
     .option("--json", "print JSON for programs on standard output; streams are one object a line")
     .option("--no-color", "print no colours (env NO_COLOR)")
     .configureHelp({ showGlobalOptions: true })

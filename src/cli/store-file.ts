@@ -6,6 +6,8 @@ import { existsSync } from "node:fs";
 import { isThreadEvent } from "../events/catalogue.ts";
 import type { EventLog } from "../events/event-log.ts";
 import { runIdOf, runStream } from "../events/stream-names.ts";
+import type { GlobalOptions } from "./command-options.ts";
+import { withKeys } from "./keys-module.ts";
 import { CliError } from "./usage-error.ts";
 
 /** Throws where there is no store at `db`. */
@@ -18,13 +20,16 @@ export const existingStore = (db: string): string => {
 
 export const indexFile = (db: string): string => `${db}-index`;
 
-/** Opens the log at `db` for `work`, and closes it afterwards. */
-export const withLog = async <T>(db: string, work: (log: EventLog) => Promise<T>): Promise<T> => {
+/** Opens the log at `db`, whose payloads are opened with `keys`, for `work`, and closes it afterwards. */
+export const withLog = async <T>(
+  { db, keys }: Pick<GlobalOptions, "db" | "keys">,
+  work: (log: EventLog) => Promise<T>,
+): Promise<T> => {
   const path = existingStore(db);
   const { openSqliteLog } = await import("../store-sqlite/index.ts");
   const log = openSqliteLog(path);
   try {
-    return await work(log);
+    return await work(await withKeys(log, keys));
   } finally {
     await log.close();
   }
@@ -75,7 +80,7 @@ const runsBeginningWith = async (log: EventLog, prefix: string): Promise<string[
 };
 
 /** What the stream of a run, or of a thread, may begin with. A thread may begin anew. */
-const FIRST_EVENTS = ["RunCreated", "ThreadStarted", "ThreadCheckpointPut"];
+const FIRST_EVENTS = ["RunCreated", "ThreadStarted", "ThreadCheckpointPut", "SdkRunCreated"];
 
 const ambiguous = (typed: string, candidates: readonly string[]): CliError => {
   const named = candidates.slice(0, NAMED).map((id) => `  ${id}`);

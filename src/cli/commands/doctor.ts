@@ -55,7 +55,7 @@ const doctor = async ({ db, json }: GlobalOptions): Promise<number> => {
 };
 
 const examineIndex = (db: string): Promise<IndexHealth> =>
-  withLog(db, async (log) => {
+  withLog({ db }, async (log) => {
     const { openRunIndex } = await import("../../projections/run-index.ts");
     const exists = existsSync(indexFile(db));
     // Where there is no index file, one in memory shows as well which runs can be read.

@@ -35,15 +35,17 @@ const EXAMPLES = `
 Long values are cut at …; --json gives all. With it every event is one line:
   {"runId","revision","position","id","recordedAt","type","data"}
 Payloads are the plain JSON that is stored; what JSON cannot say about them (a
-Date, a Map, …) stands beside them in "types".
+Date, a Map, …) stands beside them in "types". A payload that is sealed and
+cannot be opened is null, and "sealed" says why: "erased" or "locked".
 
 Examples:
   $ runstream history 1a2b3c
   $ runstream history 1a2b3c --json | jq 'select(.type == "StepSettled").data'`;
 
-const history = async (typed: string, { db, json, from, to }: HistoryOptions): Promise<void> => {
+const history = async (typed: string, options: HistoryOptions): Promise<void> => {
+  const { json, from, to } = options;
   const { readHistory } = await import("../../projections/history.ts");
-  await withLog(db, async (log) => {
+  await withLog(options, async (log) => {
     const runId = await resolveRun(log, typed);
     await checkRange(log, runId, from, to);
     let cut = false;

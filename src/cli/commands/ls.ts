@@ -55,7 +55,7 @@ const ls = async (options: LsOptions): Promise<void> => {
     limit,
   };
   existingStore(db);
-  const page = await withLog(db, async (log) => {
+  const page = await withLog({ db }, async (log) => {
     const { openRunIndex } = await import("../../projections/run-index.ts");
     const index = openRunIndex(log, { path: indexFile(db) });
     try {

@@ -32,9 +32,10 @@ Examples:
   $ runstream replay 1a2b3c --at 7
   $ runstream replay 1a2b3c --at 7 --json | jq .steps`;
 
-const replay = async (typed: string, { db, json, at }: ReplayOptions): Promise<void> => {
+const replay = async (typed: string, options: ReplayOptions): Promise<void> => {
+  const { json, at } = options;
   const { stateAt, threadStateAt } = await import("../../projections/history.ts");
-  await withLog(db, async (log) => {
+  await withLog(options, async (log) => {
     const runId = await resolveRun(log, typed);
     if (await isThread(log, runId)) {
       const thread = await threadStateAt(log, runId, at);

@@ -62,7 +62,7 @@ const resume = async (typed: string, options: ResumeOptions): Promise<number> =>
       import("../interrupts.ts"),
     ]);
   const workflows = await loadExports(module, isThreadWorkflow);
-  return withLog(db, async (log) => {
+  return withLog(options, async (log) => {
     const threadId = await resolveThread(log, typed);
     const checkpointer = logCheckpointer(log);
     const waiting = await checkpointer.get(threadId);

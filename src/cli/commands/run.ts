@@ -9,6 +9,7 @@ import { type SetExit, type StartedRunOptions, startedRun } from "../command-opt
 import { eventJson } from "../event-json.ts";
 import { eventText } from "../event-text.ts";
 import { jsonObjectArgument } from "../json-argument.ts";
+import { payloadsFrom } from "../keys-module.ts";
 import { chooseWorkflow, loadWorkflows } from "../module-workflows.ts";
 import { err, print, printJson, tell } from "../terminal.ts";
 import { EXIT } from "../usage-error.ts";
@@ -60,7 +61,12 @@ const run = async (module: string, named: string | undefined, options: RunOption
   };
   const quietly = (): void => {};
   const logger = { debug: quietly, info: quietly, warn: ofThisRun, error: ofThisRun };
-  const runstream = openRunstream({ store: options.db, workflows, logger });
+  const runstream = openRunstream({
+    store: options.db,
+    workflows,
+    logger,
+    ...(await payloadsFrom(options.keys)),
+  });
   const interrupts = listenForInterrupts();
   const followed = followRun(runstream.log, runId, show(runId, options));
   try {

@@ -48,14 +48,15 @@ interface Shown {
   readonly timeline: Timeline;
 }
 
-const show = async (typed: string, { db, json }: GlobalOptions): Promise<void> => {
+const show = async (typed: string, options: GlobalOptions): Promise<void> => {
+  const { db, json } = options;
   const { timelineBuilder } = await import("../../projections/timeline.ts");
   const { reportOf } = await import("../../projections/run-report.ts");
   const { readHistory } = await import("../../projections/history.ts");
   const { timeline, add } = timelineBuilder();
   let created: Shown["created"];
   let completed: Shown["completed"];
-  const runId = await withLog(db, async (log) => {
+  const runId = await withLog(options, async (log) => {
     const id = await resolveRun(log, typed);
     for await (const entry of readHistory(log, id)) {
       const { event } = entry;

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { GlobalOptions } from "../command-options.ts";
 import { jsonArgument } from "../json-argument.ts";
+import { payloadsFrom } from "../keys-module.ts";
 import { existingStore } from "../store-file.ts";
 import { printJson, tell } from "../terminal.ts";
 import { CliError } from "../usage-error.ts";
@@ -31,10 +32,10 @@ Examples:
   $ runstream signal approval/17
   $ runstream signal approval/17 --payload '{"approved":true}'`;
 
-const signal = async (token: string, { db, json, payload }: SignalOptions): Promise<void> => {
+const signal = async (token: string, { db, keys, json, payload }: SignalOptions): Promise<void> => {
   const value = jsonArgument("--payload", payload);
   const { openRunstream } = await import("../../embedded/runstream.ts");
-  const runstream = openRunstream({ store: existingStore(db) });
+  const runstream = openRunstream({ store: existingStore(db), ...(await payloadsFrom(keys)) });
   try {
     const accepted = await runstream.signal(token, value);
     if (json) await printJson({ token, accepted });

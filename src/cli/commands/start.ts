@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { commandHint } from "../command-hint.ts";
 import { type StartedRunOptions, startedRun } from "../command-options.ts";
 import { jsonObjectArgument } from "../json-argument.ts";
+import { payloadsFrom } from "../keys-module.ts";
 import { chooseWorkflow, loadWorkflows } from "../module-workflows.ts";
 import { print, printJson, tell } from "../terminal.ts";
 
@@ -33,7 +34,7 @@ const start = async (
   const workflows = await loadWorkflows(module);
   const workflow = chooseWorkflow(workflows, named, module);
   const { openRunstream } = await import("../../embedded/runstream.ts");
-  const runstream = openRunstream({ store: options.db, workflows });
+  const runstream = openRunstream({ store: options.db, workflows, ...(await payloadsFrom(options.keys)) });
   try {
     const { key, id, tenant } = options;
     const runId = await runstream.start(workflow, input, {

@@ -34,10 +34,11 @@ Examples:
   $ runstream state order-7
   $ runstream state order-7 --step 2 --json | jq .state.steps`;
 
-const state = async (typed: string, { db, json, step }: StateOptions): Promise<void> => {
+const state = async (typed: string, options: StateOptions): Promise<void> => {
+  const { json, step } = options;
   const { threadStateAt } = await import("../../projections/history.ts");
   const { checkpointAt, emptyThread } = await import("../../projections/thread-state.ts");
-  await withLog(db, async (log) => {
+  await withLog(options, async (log) => {
     const threadId = await resolveThread(log, typed);
     const folded = (await threadStateAt(log, threadId)) ?? emptyThread();
     const place = checkpointAt(folded, step);

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { AnyWorkflowDef } from "../../engine/workflow.ts";
 import { type GlobalOptions, type SetExit, wholeNumber } from "../command-options.ts";
+import { payloadsFrom } from "../keys-module.ts";
 import { loadWorkflows, type Workflows } from "../module-workflows.ts";
 import { err, harmless, printJson, tell } from "../terminal.ts";
 import { EXIT } from "../usage-error.ts";
@@ -56,6 +57,7 @@ const work = async (module: string, options: WorkerOptions): Promise<number> => 
   const { concurrency, stepConcurrency } = options;
   const runstream = openRunstream({
     store: options.db,
+    ...(await payloadsFrom(options.keys)),
     workflows: observed(workflows, (runId, workflow) => {
       mine.add(runId);
       if (!options.quiet) say("walking", `walking ${runId} (${workflow})`, { runId, workflow });
