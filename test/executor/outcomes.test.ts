@@ -19,10 +19,12 @@ import {
 import {
   counted,
   inputOf,
+  later,
   paramsFor,
   recordedError,
   STEP_ID,
   STEP_NAME,
+  settle,
   watchRejections,
   worldWithStep,
 } from "./scene.ts";
@@ -463,6 +465,23 @@ describe("a step that nobody registered", () => {
       }),
     );
     expect(verdict).toEqual({ type: "failed" });
+  });
+
+  it("is made only when the run exists", async () => {
+    const world = new ScriptedWorld();
+    const barrier = later<void>();
+    const executing = executeStep(
+      paramsFor(world, {
+        stepName: "nobody",
+        lazyStepInput: await inputOf(),
+        runReadyBarrier: barrier.promise,
+      }),
+    );
+    for (let turn = 0; turn < 5; turn++) await settle();
+    expect(world.types).toEqual([]);
+    barrier.resolve();
+    await executing;
+    expect(world.types).toEqual(["step_started", "step_failed"]);
   });
 
   it("is told before its tries are counted", async () => {

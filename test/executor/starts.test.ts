@@ -229,6 +229,13 @@ describe("a start", () => {
     expect(world.types).toEqual([]);
   });
 
+  it("of a step that exists does not look at a barrier, and one that fails bothers nobody", async () => {
+    const world = new ScriptedWorld().given({ stepId: STEP_ID, input: await inputOf() });
+    counted(() => "done");
+    const runReadyBarrier = Promise.reject(new Error("no run"));
+    expect((await executeStep(paramsFor(world, { runReadyBarrier }))).type).toBe("completed");
+  });
+
   it("of a step without input is never optimistic", async () => {
     vi.stubEnv("WORKFLOW_OPTIMISTIC_INLINE_START", "1");
     const world = new ScriptedWorld().given({ stepId: STEP_ID, input: await inputOf() });

@@ -219,7 +219,7 @@ describe("a stream that a step is given", () => {
     expect(ends).toEqual([false, true]);
   });
 
-  it("to read goes on where it was when the connection breaks", async () => {
+  it("to read goes on where it was when the connection breaks, even inside a frame", async () => {
     const world = new ScriptedWorld();
     for (const n of [1, 2, 3]) await world.streams.write("wrun_1", "strm_1", frame(await dehydrate(n)));
     await world.streams.close("wrun_1", "strm_1");
@@ -232,10 +232,10 @@ describe("a stream that a step is given", () => {
       return new ReadableStream(
         {
           async pull(controller) {
-            if (reads++ === 1) throw new TypeError("connection lost");
+            if (++reads > 2) throw new TypeError("connection lost");
             const { done, value } = await source.read();
             if (done) controller.close();
-            else controller.enqueue(value);
+            else controller.enqueue(reads === 1 ? value : value.subarray(0, 5));
           },
         },
         { highWaterMark: 0 },
@@ -246,7 +246,7 @@ describe("a stream that a step is given", () => {
       for await (const chunk of stream) seen.push(chunk);
     });
     expect(seen).toEqual([1, 2, 3]);
-    expect(starts).toEqual([undefined, 1, 2, 3]);
+    expect(starts).toEqual([undefined, 1, 2]);
   });
 
   it("to read gives up after fifty connections in a row that brought nothing", async () => {
