@@ -1,15 +1,22 @@
 /** What commands share: the options of the program and of a run that is recorded, and a way to say how a command ended. */
 import { type Command, InvalidArgumentError } from "commander";
 
-/** The store of a command that names none, where the environment names none either. */
-export const DEFAULT_STORE = "./runstream.db";
+/** The store where neither the command nor the environment names one. */
+const DEFAULT_STORE = "./runstream.db";
 
-export interface GlobalOptions {
-  readonly db: string;
-  /** The module with the keys of sealed payloads. */
-  readonly keys?: string;
+/** Which store, and where its run index is kept if not in the usual place. */
+export interface StoreOptions {
+  readonly store: string;
+  readonly index?: string;
+}
+
+export interface GlobalOptions extends StoreOptions {
   readonly json?: true;
 }
+
+/** The store of a command that names none. */
+export const usualStore = (): string =>
+  process.env.RUNSTREAM_STORE || process.env.RUNSTREAM_DB || DEFAULT_STORE;
 
 export interface StartedRunOptions extends GlobalOptions {
   readonly input: string;

@@ -3,7 +3,7 @@
  */
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
-import { DEFAULT_STORE, type SetExit } from "./command-options.ts";
+import { type SetExit, usualStore } from "./command-options.ts";
 import { registerCancel } from "./commands/cancel.ts";
 import { registerDoctor } from "./commands/doctor.ts";
 import { registerHistory } from "./commands/history.ts";
@@ -19,7 +19,7 @@ import { registerWake } from "./commands/wake.ts";
 import { registerWorker } from "./commands/worker.ts";
 import { failureOf } from "./failure.ts";
 import { err, tell } from "./terminal.ts";
-import { EXIT } from "./usage-error.ts";
+import { EXIT, usageError } from "./usage-error.ts";
 
 /** Runs one command line, and answers its exit code. Never throws. */
 export const runCli = async (args: readonly string[]): Promise<number> => {
@@ -45,9 +45,13 @@ const createProgram = (setExit: SetExit): Command => {
     .helpOption("-h, --help", "print what there is to know about a command")
     .helpCommand("help [command]", "print what there is to know about a command")
     .option(
-      "--db <file>",
-      "the store: one SQLite file (env RUNSTREAM_DB)",
-      process.env.RUNSTREAM_DB || DEFAULT_STORE,
+      "--store <store>",
+      `the store: one SQLite file, or esdb://… of an EventStoreDB server (env RUNSTREAM_STORE; default ${usualStore()})`,
+    )
+    .option("--db <file>", "the same as --store (env RUNSTREAM_DB)")
+    .option(
+      "--index <file>",
+      "where the run index is kept (env RUNSTREAM_INDEX; default: beside a file, in the cache folder for a server)",
     )
     .option(
       "--keys <module>",
@@ -59,9 +63,20 @@ const createProgram = (setExit: SetExit): Command => {
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('("runstream --help" and "runstream <command> --help" explain more.)')
     .exitOverride()
-    .addHelpText("after", ABOUT);
+    .addHelpText("after", ABOUT)
+    .hook("preAction", settleStore);
   for (const register of COMMANDS) register(program, setExit);
   return program;
+};
+
+/** Which store it is, by the command line and then by the environment. */
+const settleStore = (program: Command): void => {
+  const { store, db, index } = program.opts<{ store?: string; db?: string; index?: string }>();
+  if (store !== undefined && db !== undefined && store !== db)
+    throw usageError("--store and --db name two stores. Give one of them.");
+  program.setOptionValue("store", store ?? db ?? usualStore());
+  const place = index ?? (process.env.RUNSTREAM_INDEX || undefined);
+  if (place !== undefined) program.setOptionValue("index", place);
 };
 
 const COMMANDS: readonly ((program: Command, setExit: SetExit) => void)[] = [

@@ -52,8 +52,13 @@ interface Where {
 }
 
 export const launch = (args: readonly string[], { cwd, env = {}, input }: Where): Running => {
-  const { RUNSTREAM_DB: _db, RUNSTREAM_DEBUG: _debug, FORCE_COLOR: _color, ...inherited } = process.env;
-  const child = spawn(process.execPath, [MAIN, ...args], { cwd, env: { ...inherited, ...env } });
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith("RUNSTREAM_") && name !== "FORCE_COLOR",
+  );
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd,
+    env: { ...Object.fromEntries(inherited), ...env },
+  });
   children.add(child);
   child.stdin.on("error", () => {});
   child.stdin.end(input ?? "");

@@ -111,7 +111,7 @@ describe.concurrent("what cannot be done says why:", () => {
       const { code, stderr } = await refused(command.split(" "), empty);
       expect(code).toBe(1);
       expect(stderr).toBe(
-        'error: There is no store at ./runstream.db. Name one with --db or RUNSTREAM_DB; "runstream run" and "runstream start" make it.\n',
+        'error: There is no store at ./runstream.db. Name one with --store or RUNSTREAM_STORE; "runstream run" and "runstream start" make it.\n',
       );
       expect(readdirSync(empty)).toEqual([]);
     },

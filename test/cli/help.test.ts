@@ -24,7 +24,17 @@ describe.concurrent("--help", () => {
     async ([command, own], { expect }) => {
       const { code, stdout, stderr } = await runstream([command, "--help"], { cwd });
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-      for (const word of [...own, "--db", "--json", "--no-color", "--help", "Examples:", `$ `])
+      for (const word of [
+        ...own,
+        "--store",
+        "--db",
+        "--index",
+        "--json",
+        "--no-color",
+        "--help",
+        "Examples:",
+        `$ `,
+      ])
         expect(stdout).toContain(word);
     },
   );

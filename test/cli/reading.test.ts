@@ -82,14 +82,35 @@ describe.concurrent("ls", () => {
     expect(stderr).toMatch(/^There are more: --cursor \S+\n$/);
   });
 
-  test("takes the store from RUNSTREAM_DB, and --db before it", async () => {
+  test("takes the store from --store or --db, then from RUNSTREAM_STORE, then from RUNSTREAM_DB", async () => {
     const elsewhere = folder();
-    const [fromEnv, fromOption] = await Promise.all([
+    const nowhere = { RUNSTREAM_STORE: "nowhere.db", RUNSTREAM_DB: "nowhere.db" };
+    const all = await Promise.all([
       runstream(["ls", "--json"], { cwd: elsewhere, env: { RUNSTREAM_DB: db } }),
-      runstream(["--db", db, "ls", "--json"], { cwd: elsewhere, env: { RUNSTREAM_DB: "nowhere.db" } }),
+      runstream(["ls", "--json"], { cwd: elsewhere, env: { ...nowhere, RUNSTREAM_STORE: db } }),
+      runstream(["--db", db, "ls", "--json"], { cwd: elsewhere, env: nowhere }),
+      runstream(["ls", "--json", "--store", db], { cwd: elsewhere, env: nowhere }),
     ]);
-    expect(ids(JSON.parse(fromEnv.stdout) as Page)).toHaveLength(7);
-    expect(fromOption.stdout).toBe(fromEnv.stdout);
+    for (const { stdout } of all) expect(ids(JSON.parse(stdout) as Page)).toHaveLength(7);
+  });
+
+  test("refuses two stores at once", async () => {
+    const { code, stderr } = await runstream(["ls", "--db", "a.db", "--store", "b.db"], { cwd });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: "error: --store and --db name two stores. Give one of them.\n",
+    });
+  });
+
+  test("keeps the run index where --index or RUNSTREAM_INDEX says", async () => {
+    const elsewhere = folder();
+    const [byOption, byEnv] = await Promise.all([
+      runstream(["ls", "--json", "--store", db, "--index", "by-option"], { cwd: elsewhere }),
+      runstream(["ls", "--json", "--store", db], { cwd: elsewhere, env: { RUNSTREAM_INDEX: "by-env" } }),
+    ]);
+    for (const { stdout } of [byOption, byEnv]) expect(ids(JSON.parse(stdout) as Page)).toHaveLength(7);
+    expect(existsSync(join(elsewhere, "by-option"))).toBe(true);
+    expect(existsSync(join(elsewhere, "by-env"))).toBe(true);
   });
 });
 
@@ -271,7 +292,7 @@ describe.concurrent("run ids", () => {
     const { code, stdout, stderr } = await runstream(args, { cwd });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toBe(
-      `error: There is no run ${JSON.stringify(args[1])} in this store. "runstream ls" lists the runs; --db names another store.\n`,
+      `error: There is no run ${JSON.stringify(args[1])} in this store. "runstream ls" lists the runs; --store names another store.\n`,
     );
   });
 });

@@ -85,7 +85,7 @@ describe.concurrent("run", () => {
     );
     const hints = [
       [["naps", "--id", "dozy"], "it sleeps; cut that short with: runstream wake dozy\n"],
-      [["naps", "--db", "my store.db", "--id", "r"], "runstream wake r --db 'my store.db'\n"],
+      [["naps", "--db", "my store.db", "--id", "r"], "runstream wake r --store 'my store.db'\n"],
       [["asks"], "it waits; answer it with: runstream signal 'Ada'\\''s $word'\n"],
     ] as const;
     for (const [args, hint] of hints) {
@@ -194,9 +194,7 @@ describe.concurrent("worker", () => {
     worker.child.kill("SIGTERM");
     const { code, stdout, stderr } = await worker.ended;
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
-    expect(stderr).toMatch(
-      /Working on \.\/runstream\.db as process \d+; workflows: approval\. Ctrl-C stops\./,
-    );
+    expect(stderr).toMatch(/\S+-\d+ is working on \.\/runstream\.db; workflows: approval\. Ctrl-C stops\./);
     expect(stderr).toMatch(/Stopping: 0 walks under way[\s\S]*Stopped\./);
   });
 

@@ -1,7 +1,7 @@
 /** `runstream cancel`: ends a run. */
 import type { Command } from "commander";
 import type { GlobalOptions } from "../command-options.ts";
-import { existingStore, resolveRun } from "../store-file.ts";
+import { resolveRun, withRunstream } from "../store.ts";
 import { printJson, tell } from "../terminal.ts";
 import { CliError } from "../usage-error.ts";
 
@@ -29,17 +29,14 @@ const EXAMPLES = `
 Examples:
   $ runstream cancel 1a2b3c --reason 'ordered twice'`;
 
-const cancel = async (typed: string, { db, json, reason }: CancelOptions): Promise<void> => {
-  const { openRunstream } = await import("../../embedded/runstream.ts");
-  const runstream = openRunstream({ store: existingStore(db) });
-  try {
+const cancel = async (typed: string, options: CancelOptions): Promise<void> => {
+  const { json, reason } = options;
+  await withRunstream(options, async (runstream) => {
     const runId = await resolveRun(runstream.log, typed);
     const cancelled = await runstream.cancel(runId, reason === undefined ? {} : { reason });
     const status = cancelled ? "cancelled" : (await runstream.get(runId))?.status;
     if (json) await printJson({ runId, cancelled, status });
     if (!cancelled) throw new CliError(`Run ${runId} is over already: it is ${status}. Nothing was changed.`);
     if (!json) tell(`Cancelled: run ${runId}.`);
-  } finally {
-    await runstream.stop();
-  }
+  });
 };

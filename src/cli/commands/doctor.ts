@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { UnreadableRun } from "../../projections/run-index-queries.ts";
 import type { SqliteLogHealth } from "../../store-sqlite/index.ts";
 import type { GlobalOptions, SetExit } from "../command-options.ts";
-import { existingStore, indexFile, withLog } from "../store-file.ts";
+import { existingStore, indexFile, isServer, shownStore, withLog } from "../store.ts";
 import { harmless, out, print, printJson } from "../terminal.ts";
 import { EXIT } from "../usage-error.ts";
 
@@ -15,7 +15,7 @@ export const registerDoctor = (program: Command, setExit: SetExit): void => {
     .description(
       "Examines the store: that the file is whole, that every run can be read by this version, how far the run index and the " +
         "workers lag behind, and whether deliveries were set aside. Exit code 1 where something needs attention. It reads the " +
-        "whole file: expect a second per million events.",
+        "whole file: expect a second per million events. Of a server it examines what it holds of runs, by their index.",
     )
     .addHelpText("after", EXAMPLES)
     .action(async (_options, command: Command) => {
@@ -25,7 +25,7 @@ export const registerDoctor = (program: Command, setExit: SetExit): void => {
 
 const EXAMPLES = `
 Examples:
-  $ runstream doctor --db /var/lib/orders.db
+  $ runstream doctor --store /var/lib/orders.db
   $ runstream doctor --json | jq .attention`;
 
 /** So many unreadable runs are named. */
@@ -38,28 +38,36 @@ interface IndexHealth {
   readonly unreadableRuns: readonly UnreadableRun[];
 }
 
-const doctor = async ({ db, json }: GlobalOptions): Promise<number> => {
-  const { checkSqliteLog } = await import("../../store-sqlite/index.ts");
-  const log = checkSqliteLog(existingStore(db));
-  const index = log.healthy ? await examineIndex(db) : undefined;
+const doctor = async (options: GlobalOptions): Promise<number> => {
+  const log = isServer(options.store) ? undefined : await examineFile(options.store);
+  const index = log === undefined || log.healthy ? await examineIndex(options) : undefined;
   const attention = [
-    ...log.problems,
+    ...(log?.problems ?? []),
     ...(index?.unreadableRuns ?? []).map(({ runId, reason }) => `Run ${runId} cannot be read: ${reason}`),
-    ...log.groups
+    ...(log?.groups ?? [])
       .filter(({ parked }) => parked > 0)
       .map(({ name, parked }) => `${parked} deliveries of group ${name} were set aside`),
   ];
   const healthy = attention.length === 0;
-  await (json ? printJson({ db, healthy, attention, log, index }) : print(asText(db, attention, log, index)));
+  const store = shownStore(options.store);
+  await (options.json
+    ? printJson({ store, healthy, attention, log, index })
+    : print(asText(store, attention, log, index)));
   return healthy ? EXIT.ok : EXIT.failed;
 };
 
-const examineIndex = (db: string): Promise<IndexHealth> =>
-  withLog({ db }, async (log) => {
+const examineFile = async (store: string): Promise<SqliteLogHealth> => {
+  const { checkSqliteLog } = await import("../../store-sqlite/index.ts");
+  return checkSqliteLog(existingStore(store));
+};
+
+const examineIndex = (options: GlobalOptions): Promise<IndexHealth> =>
+  withLog(options, async (log) => {
     const { openRunIndex } = await import("../../projections/run-index.ts");
-    const exists = existsSync(indexFile(db));
+    const path = indexFile(options);
+    const exists = existsSync(path);
     // Where there is no index file, one in memory shows as well which runs can be read.
-    const index = openRunIndex(log, exists ? { path: indexFile(db) } : {});
+    const index = openRunIndex(log, exists ? { path } : {});
     try {
       const { caughtUp } = await index.lag();
       return { exists, caughtUp, unreadableRuns: await index.problems(NAMED_RUNS) };
@@ -69,24 +77,26 @@ const examineIndex = (db: string): Promise<IndexHealth> =>
   });
 
 const asText = (
-  db: string,
+  store: string,
   attention: readonly string[],
-  log: SqliteLogHealth,
+  log: SqliteLogHealth | undefined,
   index: IndexHealth | undefined,
 ): string => {
-  const { events, streams, bytes, walBytes, payloads, schema } = log;
   const lines = [
-    `${out.bold(db)}: ${attention.length === 0 ? out.green("healthy") : out.red("needs attention")}`,
+    `${out.bold(store)}: ${attention.length === 0 ? out.green("healthy") : out.red("needs attention")}`,
     ...attention.map((text) => `  ${out.red("✗")} ${harmless(text)}`),
   ];
-  if (schema === 0) return lines.join("\n");
-  lines.push(
-    `  ${count(events)} events in ${count(streams)} streams, schema ${schema}`,
-    `  ${count(bytes)} bytes, and ${count(walBytes)} in the write-ahead log`,
-    `  ${count(payloads.checked)} payloads parsed${payloads.complete ? "" : " (a sample)"}`,
-  );
+  if (log?.schema === 0) return lines.join("\n");
+  if (log !== undefined) {
+    const { events, streams, bytes, walBytes, payloads, schema } = log;
+    lines.push(
+      `  ${count(events)} events in ${count(streams)} streams, schema ${schema}`,
+      `  ${count(bytes)} bytes, and ${count(walBytes)} in the write-ahead log`,
+      `  ${count(payloads.checked)} payloads parsed${payloads.complete ? "" : " (a sample)"}`,
+    );
+  }
   if (index !== undefined) lines.push(`  ${indexText(index)}`);
-  for (const { name, lag, consumers, inHand, waiting, parked } of log.groups)
+  for (const { name, lag, consumers, inHand, waiting, parked } of log?.groups ?? [])
     lines.push(
       `  group ${harmless(name)}: ${count(consumers)} workers, ${count(inHand)} deliveries in hand, ${count(waiting)} waiting, ${count(parked)} set aside, ${count(lag)} events to look at`,
     );

@@ -6,7 +6,7 @@ import { cutsPayload } from "../../projections/event-line.ts";
 import { type GlobalOptions, wholeNumber } from "../command-options.ts";
 import { eventJson } from "../event-json.ts";
 import { eventText } from "../event-text.ts";
-import { resolveRun, withLog } from "../store-file.ts";
+import { resolveRun, withLog } from "../store.ts";
 import { err, out, print, printJson, tell } from "../terminal.ts";
 import { usageError } from "../usage-error.ts";
 

@@ -4,7 +4,7 @@ import type { RunSummary } from "../../projections/run-index-queries.ts";
 import { type ListedStatus, STATUSES } from "../../projections/run-state.ts";
 import { collect, type GlobalOptions, wholeNumber } from "../command-options.ts";
 import { nearest } from "../nearest.ts";
-import { existingStore, indexFile, withLog } from "../store-file.ts";
+import { existingStore, readyIndexFile, withLog } from "../store.ts";
 import { type Cell, harmless, out, print, printJson, statusText, table, tell } from "../terminal.ts";
 import { usageError } from "../usage-error.ts";
 
@@ -46,7 +46,7 @@ Examples:
   $ runstream ls --json | jq -r '.runs[].runId'`;
 
 const ls = async (options: LsOptions): Promise<void> => {
-  const { db, workflow, key, limit, cursor } = options;
+  const { store, workflow, key, limit, cursor } = options;
   const query = {
     ...(workflow !== undefined && { workflow }),
     ...(options.status !== undefined && { status: statusesOf(options.status) }),
@@ -54,10 +54,10 @@ const ls = async (options: LsOptions): Promise<void> => {
     ...(cursor !== undefined && { cursor }),
     limit,
   };
-  existingStore(db);
-  const page = await withLog({ db }, async (log) => {
+  existingStore(store);
+  const page = await withLog(options, async (log) => {
     const { openRunIndex } = await import("../../projections/run-index.ts");
-    const index = openRunIndex(log, { path: indexFile(db) });
+    const index = openRunIndex(log, { path: readyIndexFile(options) });
     try {
       return await index.list(query);
     } finally {

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { type GlobalOptions, wholeNumber } from "../command-options.ts";
 import { stateJson, stateText } from "../state-text.ts";
-import { isThread, resolveRun, withLog } from "../store-file.ts";
+import { isThread, resolveRun, withLog } from "../store.ts";
 import { out, print, printJson, tell } from "../terminal.ts";
 import { checkpointJson, checkpointText } from "../thread-text.ts";
 

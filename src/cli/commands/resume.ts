@@ -11,7 +11,7 @@ import { eventJson } from "../event-json.ts";
 import { eventText } from "../event-text.ts";
 import { jsonArgument } from "../json-argument.ts";
 import { loadExports } from "../module-workflows.ts";
-import { resolveThread, withLog } from "../store-file.ts";
+import { resolveThread, withLog } from "../store.ts";
 import { err, harmless, print, printJson, tell } from "../terminal.ts";
 import { CliError, EXIT, usageError } from "../usage-error.ts";
 
@@ -53,7 +53,7 @@ Examples:
   $ runstream resume order-7 --answer true --module refunds.ts`;
 
 const resume = async (typed: string, options: ResumeOptions): Promise<number> => {
-  const { db, json, module } = options;
+  const { json, module } = options;
   const answer = jsonArgument("--answer", options.answer);
   const [{ logCheckpointer }, { isThreadWorkflow, onCheckpointer }, { listenForInterrupts }] =
     await Promise.all([
@@ -93,7 +93,7 @@ const resume = async (typed: string, options: ResumeOptions): Promise<number> =>
       return EXIT.ok;
     }
     if (last?.type === "ThreadPaused") {
-      tell(`It asks again. See ${err.cyan(commandHint(["state", threadId], db))}`);
+      tell(`It asks again. See ${err.cyan(commandHint(["state", threadId], options.store))}`);
       return EXIT.parked;
     }
     tell(`Interrupted. Thread ${harmless(threadId)} can be continued.`);

@@ -9,8 +9,8 @@ import { type SetExit, type StartedRunOptions, startedRun } from "../command-opt
 import { eventJson } from "../event-json.ts";
 import { eventText } from "../event-text.ts";
 import { jsonObjectArgument } from "../json-argument.ts";
-import { payloadsFrom } from "../keys-module.ts";
 import { chooseWorkflow, loadWorkflows } from "../module-workflows.ts";
+import { openRunstreamOn } from "../store.ts";
 import { err, print, printJson, tell } from "../terminal.ts";
 import { EXIT } from "../usage-error.ts";
 import { waitText } from "../wait-text.ts";
@@ -47,8 +47,7 @@ const run = async (module: string, named: string | undefined, options: RunOption
   const input = jsonObjectArgument("--input", options.input);
   const workflows = await loadWorkflows(module);
   const workflow = chooseWorkflow(workflows, named, module);
-  const [{ openRunstream }, { newRunId }, { followRun }, { listenForInterrupts }] = await Promise.all([
-    import("../../embedded/runstream.ts"),
+  const [{ newRunId }, { followRun }, { listenForInterrupts }] = await Promise.all([
     import("../../engine/workflow-engine.ts"),
     import("../followed-run.ts"),
     import("../interrupts.ts"),
@@ -61,12 +60,7 @@ const run = async (module: string, named: string | undefined, options: RunOption
   };
   const quietly = (): void => {};
   const logger = { debug: quietly, info: quietly, warn: ofThisRun, error: ofThisRun };
-  const runstream = openRunstream({
-    store: options.db,
-    workflows,
-    logger,
-    ...(await payloadsFrom(options.keys)),
-  });
+  const { runstream, close } = await openRunstreamOn(options, { workflows, logger });
   const interrupts = listenForInterrupts();
   const followed = followRun(runstream.log, runId, show(runId, options));
   try {
@@ -80,14 +74,14 @@ const run = async (module: string, named: string | undefined, options: RunOption
     });
     if (!options.json && !options.detachWhenParked)
       followed.parked.then(() =>
-        tell(err.dim(`${" ".repeat(11)}${waitingHint(runId, followed.timeline, options.db)}`)),
+        tell(err.dim(`${" ".repeat(11)}${waitingHint(runId, followed.timeline, options.store)}`)),
       );
     const ended = await Promise.race([
       followed.over.then(() => "over" as const),
       interrupts.first,
       ...(options.detachWhenParked ? [followed.parked.then(() => "parked" as const)] : []),
     ]);
-    const goesOn = `It goes on when a worker runs: ${err.cyan(commandHint(["worker", module], options.db))}`;
+    const goesOn = `It goes on when a worker runs: ${err.cyan(commandHint(["worker", module], options.store))}`;
     if (ended === "parked") {
       const { waitingFor } = reportOf(followed.timeline);
       if (options.json) await printJson({ runId, workflow, status: "running", waitingFor });
@@ -107,17 +101,17 @@ const run = async (module: string, named: string | undefined, options: RunOption
         : EXIT.cancelled;
   } finally {
     followed.stop();
-    await runstream.stop({ graceMs: STOP_GRACE_MS });
+    await close({ graceMs: STOP_GRACE_MS });
     interrupts.release();
   }
 };
 
 /** Said once, when the run has begun to wait. */
-const waitingHint = (runId: string, timeline: Timeline, db: string): string => {
+const waitingHint = (runId: string, timeline: Timeline, store: string): string => {
   const [first] = reportOf(timeline).waitingFor;
   return first?.kind === "hook"
-    ? `… it waits; answer it with: ${commandHint(["signal", first.token], db)}`
-    : `… it sleeps; cut that short with: ${commandHint(["wake", runId], db)}`;
+    ? `… it waits; answer it with: ${commandHint(["signal", first.token], store)}`
+    : `… it sleeps; cut that short with: ${commandHint(["wake", runId], store)}`;
 };
 
 /** Somebody pressed Ctrl-C: a step that takes longer is begun again by a worker. */

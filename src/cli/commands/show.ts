@@ -7,7 +7,7 @@ import type { Timeline, TimelineRow } from "../../projections/timeline.ts";
 import { commandHint } from "../command-hint.ts";
 import type { GlobalOptions } from "../command-options.ts";
 import { payloadLines } from "../payload-text.ts";
-import { resolveRun, withLog } from "../store-file.ts";
+import { resolveRun, withLog } from "../store.ts";
 import { type Cell, harmless, out, print, printJson, statusText, table } from "../terminal.ts";
 import { waitText } from "../wait-text.ts";
 
@@ -40,7 +40,7 @@ const MOST_ROWS = 60;
 
 interface Shown {
   readonly runId: string;
-  readonly db: string;
+  readonly store: string;
   readonly created: { readonly input?: Payload; readonly key?: string } | undefined;
   /** Absent where the run has not completed. */
   readonly completed: { readonly output?: Payload } | undefined;
@@ -49,7 +49,7 @@ interface Shown {
 }
 
 const show = async (typed: string, options: GlobalOptions): Promise<void> => {
-  const { db, json } = options;
+  const { json } = options;
   const { timelineBuilder } = await import("../../projections/timeline.ts");
   const { reportOf } = await import("../../projections/run-report.ts");
   const { readHistory } = await import("../../projections/history.ts");
@@ -69,7 +69,14 @@ const show = async (typed: string, options: GlobalOptions): Promise<void> => {
     }
     return id;
   });
-  const shown: Shown = { runId, db, created, completed, report: reportOf(timeline), timeline };
+  const shown: Shown = {
+    runId,
+    store: options.store,
+    created,
+    completed,
+    report: reportOf(timeline),
+    timeline,
+  };
   return json ? printJson(asJson(shown)) : print(asText(shown));
 };
 
@@ -138,7 +145,7 @@ const asText = (shown: Shown): string => {
 const payloadFact = (payload: Payload | undefined): string =>
   payloadLines(payload).join(`\n${" ".repeat(14)}`);
 
-const rowTable = ({ runId, db, report, timeline: { rows } }: Shown): string => {
+const rowTable = ({ runId, store, report, timeline: { rows } }: Shown): string => {
   const createdAt = report.createdAt ?? 0;
   const half = MOST_ROWS / 2;
   const cut = rows.length - MOST_ROWS;
@@ -148,7 +155,8 @@ const rowTable = ({ runId, db, report, timeline: { rows } }: Shown): string => {
     const since = at === undefined ? "" : formatDuration(Math.max(0, at - createdAt));
     return [`  ${since}`, harmless(what), took === undefined ? "" : formatDuration(took), state];
   });
-  if (cut > 0) lines.splice(half, 0, ["  …", `${cut} more: ${commandHint(["history", runId], db)}`, "", ""]);
+  if (cut > 0)
+    lines.splice(half, 0, ["  …", `${cut} more: ${commandHint(["history", runId], store)}`, "", ""]);
   return table([["  AFTER", "WHAT", "TOOK", "RESULT"], ...lines]);
 };
 

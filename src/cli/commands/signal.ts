@@ -2,8 +2,7 @@
 import type { Command } from "commander";
 import type { GlobalOptions } from "../command-options.ts";
 import { jsonArgument } from "../json-argument.ts";
-import { payloadsFrom } from "../keys-module.ts";
-import { existingStore } from "../store-file.ts";
+import { withRunstream } from "../store.ts";
 import { printJson, tell } from "../terminal.ts";
 import { CliError } from "../usage-error.ts";
 
@@ -32,11 +31,10 @@ Examples:
   $ runstream signal approval/17
   $ runstream signal approval/17 --payload '{"approved":true}'`;
 
-const signal = async (token: string, { db, keys, json, payload }: SignalOptions): Promise<void> => {
+const signal = async (token: string, options: SignalOptions): Promise<void> => {
+  const { json, payload } = options;
   const value = jsonArgument("--payload", payload);
-  const { openRunstream } = await import("../../embedded/runstream.ts");
-  const runstream = openRunstream({ store: existingStore(db), ...(await payloadsFrom(keys)) });
-  try {
+  await withRunstream(options, async (runstream) => {
     const accepted = await runstream.signal(token, value);
     if (json) await printJson({ token, accepted });
     if (!accepted)
@@ -44,7 +42,5 @@ const signal = async (token: string, { db, keys, json, payload }: SignalOptions)
         `Nobody waits for ${JSON.stringify(token)} (yet, or any more). Nothing was recorded.`,
       );
     if (!json) tell(`Accepted: ${JSON.stringify(token)} is answered.`);
-  } finally {
-    await runstream.stop();
-  }
+  });
 };

@@ -3,8 +3,8 @@ import type { Command } from "commander";
 import { commandHint } from "../command-hint.ts";
 import { type StartedRunOptions, startedRun } from "../command-options.ts";
 import { jsonObjectArgument } from "../json-argument.ts";
-import { payloadsFrom } from "../keys-module.ts";
 import { chooseWorkflow, loadWorkflows } from "../module-workflows.ts";
+import { openRunstreamOn } from "../store.ts";
 import { print, printJson, tell } from "../terminal.ts";
 
 export const registerStart = (program: Command): void => {
@@ -33,8 +33,7 @@ const start = async (
   const input = jsonObjectArgument("--input", options.input);
   const workflows = await loadWorkflows(module);
   const workflow = chooseWorkflow(workflows, named, module);
-  const { openRunstream } = await import("../../embedded/runstream.ts");
-  const runstream = openRunstream({ store: options.db, workflows, ...(await payloadsFrom(options.keys)) });
+  const { runstream, close } = await openRunstreamOn(options, { workflows });
   try {
     const { key, id, tenant } = options;
     const runId = await runstream.start(workflow, input, {
@@ -43,8 +42,8 @@ const start = async (
       ...(tenant !== undefined && { tenant }),
     });
     await (options.json ? printJson({ runId, workflow }) : print(runId));
-    if (!options.json) tell(`A worker walks it: ${commandHint(["worker", module], options.db)}`);
+    if (!options.json) tell(`A worker walks it: ${commandHint(["worker", module], options.store)}`);
   } finally {
-    await runstream.stop();
+    await close();
   }
 };

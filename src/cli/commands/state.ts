@@ -1,7 +1,7 @@
 /** `runstream state`: a checkpoint of a thread. */
 import type { Command } from "commander";
 import { type GlobalOptions, wholeNumber } from "../command-options.ts";
-import { resolveThread, withLog } from "../store-file.ts";
+import { resolveThread, withLog } from "../store.ts";
 import { print, printJson } from "../terminal.ts";
 import { checkpointJson, checkpointText } from "../thread-text.ts";
 import { usageError } from "../usage-error.ts";

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { commandHint } from "../command-hint.ts";
 import { collect, type GlobalOptions } from "../command-options.ts";
-import { existingStore, resolveRun } from "../store-file.ts";
+import { resolveRun, withRunstream } from "../store.ts";
 import { printJson, tell } from "../terminal.ts";
 import { CliError } from "../usage-error.ts";
 
@@ -31,21 +31,18 @@ Examples:
   $ runstream wake 1a2b3c
   $ runstream wake 1a2b3c --id reminder --id follow-up`;
 
-const wake = async (typed: string, { db, json, id }: WakeOptions): Promise<void> => {
-  const { openRunstream } = await import("../../embedded/runstream.ts");
-  const runstream = openRunstream({ store: existingStore(db) });
-  try {
+const wake = async (typed: string, options: WakeOptions): Promise<void> => {
+  const { json, id } = options;
+  await withRunstream(options, async (runstream) => {
     const runId = await resolveRun(runstream.log, typed);
     const woken = await runstream.wakeUp(runId, id === undefined ? {} : { correlationIds: id });
     if (json) await printJson({ runId, woken });
     if (woken === 0) {
       const which = id === undefined ? "no sleep to cut short" : `no wait with the id ${id.join(" or ")}`;
       throw new CliError(
-        `Run ${runId} has ${which}. "${commandHint(["show", runId], db)}" says what it waits for.`,
+        `Run ${runId} has ${which}. "${commandHint(["show", runId], options.store)}" says what it waits for.`,
       );
     }
     if (!json) tell(`Woken: ${woken} ${woken === 1 ? "wait" : "waits"} of run ${runId}.`);
-  } finally {
-    await runstream.stop();
-  }
+  });
 };

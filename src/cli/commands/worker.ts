@@ -1,13 +1,15 @@
 /** `runstream worker`: walks the runs of a store until it is told to stop. */
+import { hostname } from "node:os";
 import type { Command } from "commander";
 import type { AnyWorkflowDef } from "../../engine/workflow.ts";
 import { type GlobalOptions, type SetExit, wholeNumber } from "../command-options.ts";
-import { payloadsFrom } from "../keys-module.ts";
 import { loadWorkflows, type Workflows } from "../module-workflows.ts";
+import { isServer, openRunstreamOn, shownStore } from "../store.ts";
 import { err, harmless, printJson, tell } from "../terminal.ts";
 import { EXIT } from "../usage-error.ts";
 
 interface WorkerOptions extends GlobalOptions {
+  readonly name: string;
   readonly concurrency?: number;
   readonly stepConcurrency?: number;
   readonly grace: number;
@@ -30,6 +32,11 @@ export const registerWorker = (program: Command, setExit: SetExit): void => {
       "step bodies at once (default 128, env RUNSTREAM_STEP_CONCURRENCY)",
       wholeNumber(1),
     )
+    .option(
+      "--name <name>",
+      "what this worker is called in its messages, and in a server's list of connections",
+      `${hostname()}-${process.pid}`,
+    )
     .option("--grace <seconds>", "how long steps under way may take when it stops", wholeNumber(0), 5)
     .option("-q, --quiet", "say nothing about single runs")
     .addHelpText("after", EXAMPLES)
@@ -44,28 +51,29 @@ walking, over, warning, stopping, stopped.
 
 Examples:
   $ runstream worker orders.ts
-  $ runstream worker orders.ts --db /var/lib/orders.db --step-concurrency 4`;
+  $ runstream worker orders.ts --store /var/lib/orders.db --step-concurrency 4
+  $ runstream worker orders.ts --store 'esdb://localhost:2113?tls=false' --name orders-1`;
 
 const work = async (module: string, options: WorkerOptions): Promise<number> => {
   const workflows = await loadWorkflows(module);
   const say = narrator(options);
-  const { openRunstream } = await import("../../embedded/runstream.ts");
   const { listenForInterrupts } = await import("../interrupts.ts");
   const mine = new Set<string>();
   const trouble = (message: string, fields: Record<string, unknown> = {}): void =>
     say("warning", warningText(message, fields), { message, ...fields });
-  const { concurrency, stepConcurrency } = options;
-  const runstream = openRunstream({
-    store: options.db,
-    ...(await payloadsFrom(options.keys)),
-    workflows: observed(workflows, (runId, workflow) => {
-      mine.add(runId);
-      if (!options.quiet) say("walking", `walking ${runId} (${workflow})`, { runId, workflow });
-    }),
-    ...(concurrency !== undefined && { concurrency }),
-    ...(stepConcurrency !== undefined && { stepConcurrency }),
-    logger: { debug: () => {}, info: () => {}, warn: trouble, error: trouble },
-  });
+  const { name, concurrency, stepConcurrency } = options;
+  const { runstream, close } = await openRunstreamOn(
+    { ...options, store: named(options) },
+    {
+      workflows: observed(workflows, (runId, workflow) => {
+        mine.add(runId);
+        if (!options.quiet) say("walking", `walking ${runId} (${workflow})`, { runId, workflow });
+      }),
+      ...(concurrency !== undefined && { concurrency }),
+      ...(stepConcurrency !== undefined && { stepConcurrency }),
+      logger: { debug: () => {}, info: () => {}, warn: trouble, error: trouble },
+    },
+  );
   const interrupts = listenForInterrupts();
   const { runIdOf } = await import("../../events/stream-names.ts");
   const ends = runstream.log
@@ -84,8 +92,10 @@ const work = async (module: string, options: WorkerOptions): Promise<number> => 
     runstream.work();
     const names = Object.keys(workflows);
     const known = names.map((name) => harmless(name)).join(", ");
-    say("working", `Working on ${options.db} as process ${process.pid}; workflows: ${known}. Ctrl-C stops.`, {
-      db: options.db,
+    const store = shownStore(options.store);
+    say("working", `${harmless(name)} is working on ${store}; workflows: ${known}. Ctrl-C stops.`, {
+      name,
+      store,
       pid: process.pid,
       workflows: names,
     });
@@ -100,12 +110,18 @@ const work = async (module: string, options: WorkerOptions): Promise<number> => 
     );
     return EXIT.ok;
   } finally {
-    await runstream.stop({ graceMs: options.grace * 1_000 });
     ends.unsubscribe();
+    await close({ graceMs: options.grace * 1_000 });
     interrupts.release();
     say("stopped", "Stopped. What was not over goes on with the next worker.", {});
   }
 };
+
+/** A server lists its connections by their names. */
+const named = ({ store, name }: WorkerOptions): string =>
+  !isServer(store) || /[?&]connection[-_]?name=/i.test(store)
+    ? store
+    : `${store}${store.includes("?") ? "&" : "?"}connectionName=${encodeURIComponent(name)}`;
 
 const ENDS = [
   ["RunCompleted", "completed"],
