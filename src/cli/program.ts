@@ -97,8 +97,9 @@ const COMMANDS: readonly ((program: Command, setExit: SetExit) => void)[] = [
 
 const ABOUT = `
 A <run> is the id of a run or the beginning of it, as long as no other run
-begins so; a <thread> likewise. ls, show, history and replay know both. A <module> is a .ts or .js file; its workflows are the exports that
-workflow() made.
+begins so; a <thread> likewise. ls, show, history and replay know both. A
+<module> is a .ts or .js file; its workflows are the exports that workflow()
+made.
 
 Exit codes:
   0    done; of a run: completed

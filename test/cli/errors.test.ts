@@ -94,7 +94,7 @@ describe.concurrent("what cannot be done says why:", () => {
     expect(await refused(["ls", "--status", "runing"])).toEqual({
       code: 2,
       stderr:
-        'error: There is no status "runing". Did you mean "running"? A run is pending, running, completed, failed, cancelled.\n',
+        'error: There is no status "runing". Did you mean "running"? A run is pending, running, completed, failed, cancelled, awaiting_input, interrupted.\n',
     });
   });
 

@@ -52,7 +52,7 @@ walking, over, warning, stopping, stopped.
 Examples:
   $ runstream worker orders.ts
   $ runstream worker orders.ts --store /var/lib/orders.db --step-concurrency 4
-  $ runstream worker orders.ts --store 'esdb://localhost:2113?tls=false' --name orders-1`;
+  $ runstream worker orders.ts --store esdb://db.example:2113 --name orders-1`;
 
 const work = async (module: string, options: WorkerOptions): Promise<number> => {
   const workflows = await loadWorkflows(module);
