@@ -34,6 +34,10 @@ import { openRunstream, workflow } from "runstream";
 import { runWorkflow } from "runstream/testing";
 import { createMemoryLog } from "runstream/store-memory";
 import { openSqliteLog } from "runstream/store-sqlite";
+import { openEventStoreLog } from "runstream/store-eventstore";
+import { logCheckpointer, workflow as thread } from "runstream/threads";
+import { DEFAULT_STEP_MAX_RETRIES, executeStep } from "runstream/executor";
+import { createWorld } from "runstream/workflow-sdk";
 
 export const double = workflow({
   run: async (input: Record<string, unknown>, ctx) => ({ twice: await ctx.step("double", () => Number(input.n) * 2) }),
@@ -47,6 +51,27 @@ for (const store of [createMemoryLog(), openSqliteLog("runs.db")]) {
   await runstream.stop();
   await store.close();
 }
+
+const threads = openSqliteLog("threads.db");
+const ask = thread(async (name: string, { step, interrupt }) => {
+  const greeting = await step("greet", () => "Hello, " + name);
+  return interrupt<boolean>({ reason: "Send it?" }) ? greeting : "nothing";
+}, { checkpointer: logCheckpointer(threads) });
+const asked = await ask.invoke("Ada", { threadId: "t" });
+const answered = await ask.resumeWith("t", true);
+if (asked.status !== "awaiting_input" || answered.output !== "Hello, Ada") throw new Error(JSON.stringify(answered));
+await threads.close();
+
+const world = createWorld({ store: ":memory:" });
+const run = { eventType: "run_created", eventData: { deploymentId: "d", workflowName: "w", input: new Uint8Array() } } as const;
+const created = await world.events.create(null, run);
+if (created.run?.status !== "pending" || world.specVersion !== 5) throw new Error(JSON.stringify(created));
+await world.close?.();
+if (DEFAULT_STEP_MAX_RETRIES !== 3 || typeof executeStep !== "function") throw new Error("no executor");
+
+const refused = await openEventStoreLog("esdb://127.0.0.1:1?tls=false", { deadlineMs: 500 }).catch((error: Error) => error);
+if (!(refused instanceof Error) || !refused.message.includes("127.0.0.1:1")) throw new Error("a server where there is none");
+
 const tested = await runWorkflow(double, { n: 4 });
 console.log(tested.status, tested.output?.twice);
 `;
@@ -84,7 +109,7 @@ try {
   run(folder, bin("tsc"), "-p", "tsconfig.json");
   check("types resolve in a strict project", true);
   check(
-    "a workflow runs on both stores and in a test",
+    "workflows, threads and a World run, on both embedded stores and in a test, and a server that is not there is named",
     run(folder, bin("node"), "main.ts").trim() === "completed 8",
   );
   const listed = run(
@@ -92,7 +117,7 @@ try {
     bin("node"),
     join(folder, "node_modules/.bin/runstream"),
     "ls",
-    "--db",
+    "--store",
     "runs.db",
     "--json",
   );
