@@ -4,10 +4,11 @@ import { type Command, InvalidArgumentError } from "commander";
 /** The store where neither the command nor the environment names one. */
 const DEFAULT_STORE = "./runstream.db";
 
-/** Which store, and where its run index is kept if not in the usual place. */
+/** Which store, where its run index is kept if not in the usual place, and the module with the keys of sealed payloads. */
 export interface StoreOptions {
   readonly store: string;
   readonly index?: string;
+  readonly keys?: string;
 }
 
 export interface GlobalOptions extends StoreOptions {

@@ -69,14 +69,14 @@ const openLog = async (store: string): Promise<EventLog> => {
   return openSqliteLog(store);
 };
 
-/** Opens the log of a store that is there for `work`, and closes it afterwards. */
+/** Opens the log of a store that is there, whose payloads are opened with `keys`, for `work`, and closes it afterwards. */
 export const withLog = async <T>(
-  { store }: StoreOptions,
+  { store, keys }: StoreOptions,
   work: (log: EventLog) => Promise<T>,
 ): Promise<T> => {
   const log = await openLog(existingStore(store));
   try {
-    return await work(log);
+    return await work(await withKeys(log, keys));
   } finally {
     await log.close();
   }
@@ -88,15 +88,16 @@ export interface OpenedRunstream {
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
-/** Opens Runstream on the store. A file is made where there is none. */
+/** Opens Runstream on the store, with its keys. A file is made where there is none. */
 export const openRunstreamOn = async (
   options: StoreOptions,
-  more: Omit<RunstreamOptions, "store" | "index"> = {},
+  more: Omit<RunstreamOptions, "store" | "index" | "payloads"> = {},
 ): Promise<OpenedRunstream> => {
   const { openRunstream } = await import("../embedded/runstream.ts");
+  const payloads = await payloadsFrom(options.keys);
   const log = await openLog(options.store);
   try {
-    const runstream = openRunstream({ ...more, store: log, index: readyIndexFile(options) });
+    const runstream = openRunstream({ ...more, ...payloads, store: log, index: readyIndexFile(options) });
     return {
       runstream,
       async close(stop) {
