@@ -1,20 +1,12 @@
-/** Streams and abort signals that go in and out of a step, through the World's streams. */
+/** Streams that go in and out of a step, through the World's streams. */
 import { describe, expect, it, vi } from "vitest";
-import {
-  dehydrate,
-  executeStep,
-  hydrate,
-  importEncryptionKey,
-  type StepExecutionResult,
-  type StepExecutorParams,
-} from "../../src/executor/index.ts";
+import { dehydrate, executeStep, hydrate, importEncryptionKey } from "../../src/executor/index.ts";
 import { FRAME_LIMIT_BYTES, frame, Unframer } from "../../src/executor/stream-frames.ts";
-import { counted, paramsFor, STEP_ID, until, watchRejections, worldWithStep } from "./scene.ts";
+import { counted, paramsFor, until, watchRejections, worldWithStep } from "./scene.ts";
 import { ScriptedWorld } from "./scripted-world.ts";
+import { resultText, runWith, text } from "./written-values.ts";
 
 watchRejections();
-
-const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1");
 
 const streamOf = (...chunks: unknown[]): ReadableStream =>
   new ReadableStream({
@@ -33,31 +25,10 @@ const bytesOf = (...chunks: Uint8Array[]): ReadableStream =>
     },
   });
 
-/** The result of a step as its bytes say it: references, not streams. */
-const resultText = (world: ScriptedWorld): string =>
-  text((world.asked("step_completed")[0]!.request.eventData as { result: Uint8Array }).result);
-
 const onlyStream = (world: ScriptedWorld): [string, string[], boolean] => {
   expect(world.streamStates.size).toBe(1);
   const [name, { chunks, closed }] = [...world.streamStates][0]!;
   return [name, chunks.map(text), closed];
-};
-
-/** Runs a step whose only argument is what this payload says. */
-const runWith = async (
-  world: ScriptedWorld,
-  argument: string,
-  body: (argument: never) => unknown,
-  params: Partial<StepExecutorParams> = {},
-): Promise<StepExecutionResult> => {
-  const [tag, fields] = JSON.parse(argument) as [string, Record<string, unknown>];
-  const values: unknown[] = [{ args: 1 }, [2], [tag, 3]];
-  const references: Record<string, number> = {};
-  values.push(references);
-  for (const [field, value] of Object.entries(fields)) references[field] = values.push(value) - 1;
-  world.given({ stepId: STEP_ID, input: Buffer.from(`devl${JSON.stringify(values)}`) });
-  counted(body);
-  return executeStep(paramsFor(world, params));
 };
 
 describe("a stream that a step returns", () => {
@@ -365,104 +336,5 @@ describe("frames", () => {
     const header = new Uint8Array(4);
     new DataView(header.buffer).setUint32(0, FRAME_LIMIT_BYTES + 1);
     expect(() => new Unframer().push(header)).toThrow(RangeError);
-  });
-});
-
-describe("an abort signal", () => {
-  const SIGNAL = '{"streamName":"strm_2","hookToken":"tok","aborted":false}';
-  const hooked = (): ScriptedWorld => {
-    const world = new ScriptedWorld();
-    world.hooksByToken.set("tok", {
-      runId: "wrun_1",
-      hookId: "hook_1",
-      token: "tok",
-      ownerId: "",
-      projectId: "",
-      environment: "",
-      createdAt: new Date(0),
-    });
-    return world;
-  };
-
-  it("that a step is given is aborted when its stream says so", async () => {
-    const world = hooked();
-    const reasons: unknown[] = [];
-    await runWith(world, `["AbortSignal",${SIGNAL}]`, async (signal: AbortSignal) => {
-      const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-      await world.streams.write("wrun_1", "strm_2", await dehydrate({ aborted: true, reason: "why" }));
-      await aborted;
-      reasons.push(signal.reason);
-    });
-    expect(reasons).toEqual(["why"]);
-  });
-
-  it("that was aborted before is aborted at once, and nothing is followed", async () => {
-    const world = hooked();
-    const argument =
-      '["AbortSignal",{"streamName":"strm_2","hookToken":"tok","aborted":true,"reason":"why"}]';
-    const seen: unknown[] = [];
-    await runWith(world, argument, (signal: AbortSignal) => seen.push([signal.aborted, signal.reason]));
-    expect(seen).toEqual([[true, "why"]]);
-    expect(world.streamStates.size).toBe(0);
-  });
-
-  it.each([
-    ["success", () => 1],
-    ["failure", () => Promise.reject(new Error("x"))],
-  ])("is followed no longer than the body lives, after %s", async (_, end) => {
-    const world = hooked();
-    let cancelled = 0;
-    world.streams.get = async () =>
-      new ReadableStream({
-        cancel: () => {
-          cancelled++;
-        },
-      });
-    await runWith(world, `["AbortSignal",${SIGNAL}]`, async () => {
-      await new Promise((next) => setImmediate(next));
-      return end();
-    });
-    expect(cancelled).toBe(1);
-  });
-
-  it("that the step aborts is on record before the step's outcome, and told to other readers", async () => {
-    const world = hooked();
-    await runWith(world, `["AbortController",${SIGNAL}]`, async (controller: AbortController) => {
-      controller.abort("enough");
-      controller.abort("once is enough");
-    });
-    expect(world.types).toEqual(["step_started", "hook_received", "step_completed"]);
-    const { request } = world.asked("hook_received")[0]!;
-    expect(request).toMatchObject({ specVersion: 5, correlationId: "hook_1", eventData: { token: "tok" } });
-    const { payload } = request.eventData as { payload: unknown };
-    expect(await hydrate(payload)).toEqual({ aborted: true, reason: "enough" });
-    const { chunks, closed } = world.streamStates.get("strm_2")!;
-    expect(chunks.map(text)).toEqual(['devl[{"aborted":1,"reason":2},true,"enough"]']);
-    expect(closed).toBe(true);
-  });
-
-  it("whose trouble is the World's does not touch the step", async () => {
-    const world = hooked();
-    world.streams.get = async () => {
-      throw new Error("no streams today");
-    };
-    expect((await runWith(world, `["AbortSignal",${SIGNAL}]`, () => 1)).type).toBe("completed");
-  });
-
-  it("can be returned, and says whether it is aborted", async () => {
-    const world = hooked();
-    await runWith(world, `["AbortController",${SIGNAL}]`, (controller: AbortController) => controller.signal);
-    expect(resultText(world)).toBe(
-      'devl[["AbortSignal",1],{"streamName":2,"hookToken":3,"aborted":4,"reason":-1},"strm_2","tok",false]',
-    );
-  });
-
-  it("made in the step gets names of its own", async () => {
-    const world = await worldWithStep();
-    counted(() => new AbortController());
-    await executeStep(paramsFor(world));
-    expect(resultText(world)).toMatch(
-      /^devl\[\["AbortController",1\],\{"streamName":2,"hookToken":3,"aborted":4,"reason":-1\},"strm_[0-9A-Z]{26}_system_abort","abrt_[0-9A-Z]{26}",false\]$/,
-    );
   });
 });
