@@ -37,7 +37,12 @@ export const appendService =
         expected = expectedIn(options, options.getRevision());
         return;
       }
-      const event = readProposed(request.getProposedMessage()!);
+      const proposed = request.getProposedMessage();
+      if (proposed === undefined) {
+        failure ??= invalidArgument("a message of an append is neither its options nor an event");
+        return;
+      }
+      const event = readProposed(proposed);
       if ("missing" in event) {
         failure ??= missingMetadata([event.missing]);
         return;

@@ -6,6 +6,7 @@
  * - D1 An append is decided in one turn, against everything decided before it, and given to the log in that turn and order.
  * - D2 A record becomes visible when the log has acknowledged it and everything before it. Only visible records are read or pushed.
  * - D3 When the log fails, nothing further is written or becomes visible: the node must be started again on what the log then holds.
+ *   So it is once it is closed: two databases never write to one log.
  * - D4 No append and no read costs more the more records there are (but for finding a position, by halving).
  */
 import { randomUUID } from "node:crypto";
@@ -61,6 +62,7 @@ export class Database {
   #nextPosition = 0;
   #lastAt = 0;
   #failure: string | undefined;
+  readonly #unsettled = new Set<Promise<unknown>>();
 
   private constructor(log: EventLog, clock: () => number, idCacheBytes: number | undefined) {
     this.#log = log;
@@ -150,6 +152,12 @@ export class Database {
     return this.#write(name, [event], true);
   }
 
+  /** Nothing is written from now on, also by calls that are still under way; answers when the log has answered all that it was given. */
+  async close(): Promise<void> {
+    this.#failure ??= "the node was stopped";
+    await Promise.allSettled(this.#unsettled);
+  }
+
   /** Calls `changed` whenever records have become visible: in stream `name`, or anywhere. The answer ends that. */
   watch(name: string | undefined, changed: () => void): () => void {
     if (name === undefined) {
@@ -216,7 +224,10 @@ export class Database {
     });
     const commit = { count: records.length, done: false };
     this.#commits.push(commit);
-    const answer = await this.#log.append(name, "any", records.map(toEventData))();
+    const answering = this.#log.append(name, "any", records.map(toEventData))();
+    this.#unsettled.add(answering);
+    const answer = await answering;
+    this.#unsettled.delete(answering);
     if (isLeft(answer)) {
       this.#failure ??= `the log answered ${answer.left._tag}`;
       return { _tag: "LogFailed", reason: this.#failure };

@@ -2,6 +2,7 @@
 import { persistentSubscriptionToStreamSettingsFromDefaults } from "@eventstore/db-client";
 import { describe, expect, test, vi } from "vitest";
 import { type Fault, Faults } from "./faults.ts";
+import { pause } from "./faulty-call.ts";
 import {
   contents,
   event,
@@ -15,6 +16,8 @@ import {
   reachable,
   WAYS,
 } from "./kit.ts";
+
+const STALL_MS = 100;
 
 const pointOf = (way: object) => (way === PLAIN ? "append" : "batchAppend");
 
@@ -218,6 +221,28 @@ describe("a node that is killed", () => {
       expect(failure.type).toMatch(/^(cancelled|unavailable)$/);
   });
 });
+
+test.each(WAYS)(
+  "what was under way when the node was killed writes nothing afterwards, %s",
+  async (_, way) => {
+    const { client, node } = await open();
+    await client.appendToStream("s", event(0), way);
+    node.faults.add({ on: pointOf(way), kind: "stall", delayMs: STALL_MS });
+    const stalled = failureOf(client.appendToStream("s", event(1), way));
+    await vi.waitUntil(() => node.counts.calls[pointOf(way)] === 2);
+    await node.restart();
+    await stalled;
+    await reachable(client);
+    // A timer as long as the stall, begun after it, ends after it.
+    await pause(STALL_MS);
+    expect(await client.appendToStream("s", event(2), { expectedRevision: 0n, ...way })).toMatchObject({
+      nextExpectedRevision: 1n,
+    });
+    await node.restart();
+    await reachable(client);
+    expect(await contents(client, "s")).toEqual(["0:0", "1:2"]);
+  },
+);
 
 describe("a follower", () => {
   test("refuses what insists on a leader and all about groups, names the leader, and takes plain writes", async () => {

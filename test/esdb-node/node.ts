@@ -84,6 +84,7 @@ class RunningNode implements StandInNode {
   #log: EventLog | undefined;
   #server: Server | undefined;
   #groups: Groups | undefined;
+  #database: Database | undefined;
 
   constructor(options: NodeOptions) {
     this.#options = options;
@@ -112,6 +113,7 @@ class RunningNode implements StandInNode {
       options.log ?? (options.file === undefined ? createMemoryLog() : openSqliteLog(options.file));
     const database = await Database.open(this.#log, options);
     await seed(database);
+    this.#database = database;
     const core: Core = {
       database,
       users: this.#certificates === undefined ? undefined : DEFAULT_USERS,
@@ -143,6 +145,8 @@ class RunningNode implements StandInNode {
     this.#groups = undefined;
     this.#server?.forceShutdown();
     this.#server = undefined;
+    await this.#database?.close();
+    this.#database = undefined;
     if (this.#options.file === undefined) return;
     await this.#log?.close();
     this.#log = undefined;

@@ -148,6 +148,27 @@ test("an event without its properties is refused with their names in the trailer
   expect(node.counts.appends).toBe(0);
 });
 
+test("requests without their parts are refused, and the node goes on", async () => {
+  const { node, client } = await open();
+  const raw = rawClient(node.port);
+  const heard = new Heard<ServiceError>();
+  raw.read(new streams.ReadReq()).on("error", heard.add).resume();
+  const [failure] = await heard.count(1);
+  expect(failure!.code).toBe(3);
+  const deleted = await new Promise<ServiceError | null>((resolve) =>
+    raw.delete(new streams.DeleteReq(), (error) => resolve(error)),
+  );
+  expect(deleted!.code).toBe(3);
+  const appended = await new Promise<ServiceError | null>((resolve) => {
+    const call = raw.append((error) => resolve(error));
+    call.write(appendOptions("s"));
+    call.write(new streams.AppendReq());
+    call.end();
+  });
+  expect(appended!.code).toBe(3);
+  expect((await client.getStreamMetadata("s")).metadata).toBeUndefined();
+});
+
 test("an append that names no stream is an invalid argument", async () => {
   const { failure } = await appending(() => undefined);
   expect(failure.code).toBe(3);

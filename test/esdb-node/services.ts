@@ -1,9 +1,16 @@
 /** Puts the node's services on a gRPC server and counts their calls. */
-import type { Server, ServerUnaryCall, sendUnaryData } from "@grpc/grpc-js";
+import type {
+  handleServerStreamingCall,
+  handleUnaryCall,
+  Server,
+  ServerUnaryCall,
+  sendUnaryData,
+} from "@grpc/grpc-js";
 import { appendService } from "./append-service.ts";
 import { batchAppendService } from "./batch-append-service.ts";
 import type { Core } from "./core.ts";
 import { deleteService, tombstoneService } from "./delete-service.ts";
+import { invalidArgument } from "./failures.ts";
 import { answerOnce } from "./faulty-call.ts";
 import { supportedMethods } from "./features-service.ts";
 import { clusterOfOne } from "./gossip-service.ts";
@@ -24,15 +31,22 @@ export interface Identity {
 }
 
 export const register = (server: Server, core: Core, groups: Groups, identity: Identity): void => {
+  const group = groupService(core, groups);
   server.addService(streamsService.StreamsService, {
-    read: readService(core),
+    read: streamed(readService(core)),
     append: appendService(core),
     batchAppend: batchAppendService(core),
-    delete: deleteService(core),
-    tombstone: tombstoneService(core),
+    delete: answered(deleteService(core)),
+    tombstone: answered(tombstoneService(core)),
   });
   server.addService(persistentService.PersistentSubscriptionsService, {
-    ...groupService(core, groups),
+    create: answered(group.create),
+    update: answered(group.update),
+    delete: answered(group.delete),
+    getInfo: answered(group.getInfo),
+    list: answered(group.list),
+    replayParked: answered(group.replayParked),
+    restartSubsystem: answered(group.restartSubsystem),
     read: consumeService(core, groups),
   });
   const supported = supportedMethods(identity.version, identity.batchAppend);
@@ -55,4 +69,27 @@ const unary =
   <Answer>(core: Core, point: "features" | "gossip", answer: () => Answer) =>
   (_call: ServerUnaryCall<unknown, Answer>, callback: sendUnaryData<Answer>): void => {
     answerOnce(core.faults.take(point, ""), callback, async () => answer());
+  };
+
+/** A request that lacks a part which every client sends is refused, and does not bring the node down. */
+const answered =
+  <Request, Answer>(handle: handleUnaryCall<Request, Answer>): handleUnaryCall<Request, Answer> =>
+  (call, callback) => {
+    try {
+      handle(call, callback);
+    } catch (error) {
+      callback(invalidArgument((error as Error).message));
+    }
+  };
+
+const streamed =
+  <Request, Answer>(
+    handle: handleServerStreamingCall<Request, Answer>,
+  ): handleServerStreamingCall<Request, Answer> =>
+  (call) => {
+    try {
+      handle(call);
+    } catch (error) {
+      call.emit("error", invalidArgument((error as Error).message));
+    }
   };
