@@ -27,7 +27,7 @@ import type {
 import { type AppendConnection, openAppendConnection } from "./append-connection.ts";
 import { Appender } from "./appender.ts";
 import { CatchUp } from "./catch-up.ts";
-import { closedError, closedTrouble } from "./client-errors.ts";
+import { closedError, closedTrouble, unusable } from "./client-errors.ts";
 import { type AppendMode, type Connection, openConnection, within } from "./connection.ts";
 import { Group } from "./group.ts";
 import { Reader } from "./reader.ts";
@@ -56,6 +56,9 @@ export interface EventStoreLogOptions {
   readonly appends?: AppendMode;
 }
 
+const ABOVE_0 = ["deadlineMs", "heartbeatMs"] as const;
+const NOT_BELOW_0 = ["retryForMs", "reconnectForMs", "prefetch"] as const;
+
 export class EventStoreLog implements EventLog {
   readonly #server: string;
   readonly #connection: Connection;
@@ -78,6 +81,12 @@ export class EventStoreLog implements EventLog {
       appends: "plain" as AppendMode,
       ...options,
     };
+    for (const name of ABOVE_0)
+      if (!(settings[name] > 0))
+        throw unusable(server.name, `the option ${name} must be above 0, and is ${settings[name]}`);
+    for (const name of NOT_BELOW_0)
+      if (!(settings[name] >= 0))
+        throw unusable(server.name, `the option ${name} must be 0 or more, and is ${settings[name]}`);
     this.#settings = settings;
     this.#server = server.name;
     this.#connection = openConnection(server.makeClient(), "plain");

@@ -31,17 +31,12 @@ export const outgoing = (events: readonly EventData[]): Outgoing => {
     bytes += Buffer.byteLength(text);
     return JSON.parse(text) as JsonObject;
   };
-  return {
-    events: events.map(({ id, type, data, metadata }) => {
-      const written = writeName(type);
-      bytes += 2 * written.length;
-      return jsonEvent({ id, type: written, data: copied(data), metadata: copied(metadata) });
-    }),
-    ids: events.map(({ id }) => id),
-    get bytes() {
-      return bytes;
-    },
-  };
+  const copies = events.map(({ id, type, data, metadata }) => {
+    const written = writeName(type);
+    bytes += 2 * written.length;
+    return jsonEvent({ id, type: written, data: copied(data), metadata: copied(metadata) });
+  });
+  return { events: copies, ids: events.map(({ id }) => id), bytes };
 };
 
 type ServerRecord = ClientRecordedEvent | AllStreamRecordedEvent;

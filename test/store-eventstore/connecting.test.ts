@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), "runstream-eventstore-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const refusal = async (server: string | EventStoreSettings): Promise<string> => {
-  const error: unknown = await openEventStoreLog(server, { deadlineMs: 2_000 }).then(
+  const error: unknown = await openEventStoreLog(server, { deadlineMs: 10_000 }).then(
     (log) => log.close(),
     (failure: unknown) => failure,
   );
@@ -57,6 +57,16 @@ describe("a connection string that cannot be used", () => {
   });
 });
 
+it("an option that makes no sense", async () => {
+  const server = "esdb://admin:s3cret@db.example:2113";
+  for (const options of [{ deadlineMs: 0 }, { heartbeatMs: Number.NaN }, { prefetch: -1 }]) {
+    const [name] = Object.keys(options);
+    await expect(openEventStoreLog(server, options)).rejects.toThrow(
+      `esdb://db.example:2113: the option ${name} must`,
+    );
+  }
+});
+
 it("a server that is not there", async () => {
   const port = await deadPort();
   const message = await refusal(`esdb://admin:s3cret@127.0.0.1:${port}?tls=false`);
@@ -95,7 +105,7 @@ describe("with TLS", () => {
       const log = await scene.open(`esdb://admin:changeit@${host}?tlsCAFile=${ca}`, { appends });
       expect(await put(log, "a", "none", event())).toMatchObject({ revision: 0 });
       const watch = scene.consume(log, "g", {}, (item) => item.ack());
-      await vi.waitFor(() => expect(watch.items).toHaveLength(1), 10_000);
+      await vi.waitFor(() => expect(watch.items).toHaveLength(1), 30_000);
       expect(await collect(log.read("a"))).toHaveLength(1);
     },
   );

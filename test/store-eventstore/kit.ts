@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { EventStoreDBClient } from "@eventstore/db-client";
-import { afterEach } from "vitest";
+import { afterEach, vi } from "vitest";
 import type {
   AppendError,
   Appended,
@@ -20,6 +20,9 @@ import type {
 import type { JsonObject } from "../../src/events/json.ts";
 import { type EventStoreLogOptions, openEventStoreLog } from "../../src/store-eventstore/index.ts";
 import { type NodeOptions, type StandInNode, startNode } from "../esdb-node/node.ts";
+
+// Deadlines are there to fail a test, not to pace it: a busy machine takes its time.
+vi.setConfig({ testTimeout: 60_000 });
 
 export const event = (type = "Noted", data: JsonObject = {}): EventData => ({
   id: randomUUID(),
@@ -121,7 +124,7 @@ export const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
 };
 
 /** Resolves once `holds` answers true; looks again in every turn of the event loop. */
-export const until = async (what: string, holds: () => boolean, deadlineMs = 15_000): Promise<void> => {
+export const until = async (what: string, holds: () => boolean, deadlineMs = 40_000): Promise<void> => {
   const end = performance.now() + deadlineMs;
   while (!holds()) {
     if (performance.now() > end) throw new Error(`still waiting for ${what}`);

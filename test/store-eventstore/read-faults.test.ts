@@ -66,7 +66,7 @@ it("D2 another node that is named as the leader is asked instead", async () => {
 
 it("a read that says nothing ends in an error when the deadline is over", async () => {
   const node = await scene.node();
-  const log = await scene.open(node.connectionString, { deadlineMs: 150 });
+  const log = await scene.open(node.connectionString, { deadlineMs: 1_500 });
   node.faults.add({ on: "read", kind: "drop" });
   const failure = await collect(log.read("a")).catch((error: unknown) => error);
   expect(StoreError.is(failure) && failure.error._tag).toBe("Unavailable");
