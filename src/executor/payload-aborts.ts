@@ -39,6 +39,9 @@ const stamps = (target: object): { streamName: string; hookToken: string } | und
   return streamName === undefined || hookToken === undefined ? undefined : { streamName, hookToken };
 };
 
+/** Other readers of this format take the announcement as it is, and would lose the reason of an encrypted one. */
+const inPlain = async (): Promise<undefined> => undefined;
+
 /** Says to every reader of the signal's stream that it is aborted. */
 const announce = async (
   scope: LiveScope,
@@ -50,7 +53,7 @@ const announce = async (
   await scope.world.streams.write(
     scope.runId,
     streamName,
-    await codec.write({ aborted: true, reason }, scope.key),
+    await codec.write({ aborted: true, reason }, inPlain),
   );
   await scope.world.streams.close(scope.runId, streamName);
 };

@@ -1,6 +1,6 @@
 /** Abort signals and controllers that go in and out of a step. */
 import { describe, expect, it } from "vitest";
-import { dehydrate, executeStep, hydrate } from "../../src/executor/index.ts";
+import { dehydrate, executeStep, hydrate, importEncryptionKey } from "../../src/executor/index.ts";
 import { counted, paramsFor, watchRejections, worldWithStep } from "./scene.ts";
 import { ScriptedWorld } from "./scripted-world.ts";
 import { resultText, runWith, text } from "./written-values.ts";
@@ -78,6 +78,21 @@ describe("an abort signal", () => {
     const { chunks, closed } = world.streamStates.get("strm_2")!;
     expect(chunks.map(text)).toEqual(['devl[{"aborted":1,"reason":2},true,"enough"]']);
     expect(closed).toBe(true);
+  });
+
+  it("of an encrypted run is on record encrypted, and announced in plain, as other readers take it", async () => {
+    const world = hooked();
+    const key = await importEncryptionKey(new Uint8Array(32));
+    const argument = `["AbortController",${SIGNAL}]`;
+    await runWith(world, argument, (controller: AbortController) => controller.abort("enough"), {
+      encryptionKey: key,
+    });
+    const { payload } = world.asked("hook_received")[0]!.request.eventData as { payload: Uint8Array };
+    expect(text(payload).slice(0, 4)).toBe("encr");
+    expect(await hydrate(payload, { key })).toEqual({ aborted: true, reason: "enough" });
+    expect(world.streamStates.get("strm_2")!.chunks.map(text)).toEqual([
+      'devl[{"aborted":1,"reason":2},true,"enough"]',
+    ]);
   });
 
   it("whose trouble is the World's does not touch the step", async () => {
