@@ -36,7 +36,26 @@ const LOOKS: { readonly [T in HistoryEvent["type"]]: Look } = {
   ThreadFailed: { sign: "✗", paint: (colors) => (text) => colors.bold(colors.red(text)) },
   ThreadCheckpointPut: { sign: "●" },
   RunCancelled: { sign: "✗", paint: (colors) => (text) => colors.bold(colors.yellow(text)) },
+  SdkRunCreated: { sign: "●" },
+  SdkRunStarted: { sign: "▶" },
+  SdkRunCompleted: { sign: "✓", paint: (colors) => (text) => colors.bold(colors.green(text)) },
+  SdkRunFailed: { sign: "✗", paint: (colors) => (text) => colors.bold(colors.red(text)) },
+  SdkRunCancelled: { sign: "✗", paint: (colors) => (text) => colors.bold(colors.yellow(text)) },
+  SdkAttrSet: { sign: "·", paint: (colors) => colors.dim },
+  SdkStepCreated: { sign: "·", paint: (colors) => colors.dim },
+  SdkStepStarted: { sign: "·", paint: (colors) => colors.dim },
+  SdkStepRetrying: { sign: "↻", paint: (colors) => colors.yellow },
+  SdkStepCompleted: { sign: "✓", paint: (colors) => colors.green },
+  SdkStepFailed: { sign: "✗", paint: (colors) => colors.red },
+  SdkWaitCreated: { sign: "◷", paint: (colors) => colors.blue },
+  SdkWaitCompleted: { sign: "◷", paint: (colors) => colors.blue },
+  SdkHookCreated: { sign: "?", paint: (colors) => colors.magenta },
+  SdkHookReceived: { sign: "!", paint: (colors) => colors.magenta },
+  SdkHookDisposed: { sign: "!", paint: (colors) => colors.magenta },
+  SdkHookConflict: { sign: "✗", paint: (colors) => colors.yellow },
 };
+
+const PLAIN_RESULTS: ReadonlySet<string> = new Set(["ThreadStepSettled", "SdkStepCompleted"]);
 
 const FAILED_STEP: Look = { sign: "✗", paint: (colors) => colors.red };
 
@@ -47,7 +66,7 @@ export const eventText = (entry: HistoryEntry, colors: typeof out): string => {
   const text = describeEvent(entry);
   if (paint === undefined) return `${sign} ${text}`;
   // The result of a step is long; a coloured sign is enough for what went well.
-  return (event.type === "StepSettled" && !failed) || event.type === "ThreadStepSettled"
+  return (event.type === "StepSettled" && !failed) || PLAIN_RESULTS.has(event.type)
     ? `${paint(colors)(sign)} ${text}`
     : paint(colors)(`${sign} ${text}`);
 };

@@ -15,6 +15,7 @@ import {
   type RunStarted,
   runLifecycle,
 } from "./run-lifecycle.ts";
+import { SDK_RUN_EVENTS, type SdkEvent } from "./sdk-runs.ts";
 import { type SleepElapsed, type SleepScheduled, type SleepWoken, sleeps } from "./sleeps.ts";
 import { type StepRetried, type StepSettled, steps } from "./steps.ts";
 import {
@@ -34,6 +35,7 @@ import {
 export type { AttemptClaimed, AttemptReleased } from "./attempts.ts";
 export type { HookClosed, HookDelivered, HookOpened } from "./hooks.ts";
 export type { RunCancelled, RunCompleted, RunCreated, RunFailed, RunStarted } from "./run-lifecycle.ts";
+export { isSdkEvent, type SdkEvent } from "./sdk-runs.ts";
 export type { SleepElapsed, SleepScheduled, SleepWoken } from "./sleeps.ts";
 export type { StepRetried, StepSettled } from "./steps.ts";
 export type {
@@ -92,8 +94,8 @@ export type ThreadEvent =
 /** Every event type of a thread's stream, as the codec needs it. */
 export const THREAD_EVENTS: { readonly [T in ThreadEvent["type"]]: EventSchema } = threads;
 
-/** What a stream called `run-…` may hold: the facts of a run, or those of a thread. */
-export type HistoryEvent = RunEvent | ThreadEvent;
+/** What a stream called `run-…` may hold: the facts of a run, those of a thread, or those of a run of the Workflow SDK. */
+export type HistoryEvent = RunEvent | ThreadEvent | SdkEvent;
 
 export const isThreadEvent = <E extends { readonly type: string }>(
   event: E,
@@ -101,7 +103,7 @@ export const isThreadEvent = <E extends { readonly type: string }>(
 
 /** The fields of an event of this type that hold payloads. */
 export const payloadFields = (type: HistoryEvent["type"]): readonly string[] => {
-  const { payload = [] } = SCHEMAS[type];
+  const { payload = [] } = SCHEMAS[type] ?? {};
   return typeof payload === "string" ? [payload] : payload;
 };
 
@@ -110,10 +112,12 @@ export const sealedFields = (type: string): readonly string[] => SEALED_FIELDS.g
 
 const NONE: readonly string[] = [];
 
-const SCHEMAS: { readonly [T in HistoryEvent["type"]]: EventSchema } = { ...RUN_EVENTS, ...THREAD_EVENTS };
+const OWN: Readonly<Record<string, EventSchema>> = { ...RUN_EVENTS, ...THREAD_EVENTS };
+const SCHEMAS: Readonly<Record<string, EventSchema>> = { ...OWN, ...SDK_RUN_EVENTS };
 
+/** The Workflow SDK encrypts what is in its runs itself. */
 const SEALED_FIELDS: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.entries(SCHEMAS).map(([type, { failures = {} }]) => [
+  Object.entries(OWN).map(([type, { failures = {} }]) => [
     type,
     [...payloadFields(type as HistoryEvent["type"]), ...Object.keys(failures)],
   ]),

@@ -4,6 +4,7 @@
 import { type Either, left } from "fp-ts/lib/Either.js";
 import {
   type HistoryEvent,
+  isSdkEvent,
   isThreadEvent,
   RUN_EVENTS,
   type RunEvent,
@@ -16,6 +17,7 @@ import { createEventCodec, type Decoded } from "./event-codec.ts";
 import { EventDecodeError } from "./event-decode-error.ts";
 import type { EventData, RecordedEvent } from "./event-log.ts";
 import type { JsonObject } from "./json.ts";
+import { decodeSdkEvent, encodeSdkEvent, type SdkEvent } from "./sdk-runs.ts";
 
 export type { Decoded } from "./event-codec.ts";
 export { EventDecodeError } from "./event-decode-error.ts";
@@ -26,7 +28,7 @@ const tokenCodec = createEventCodec<TokenReserved>({ schemas: TOKEN_EVENTS });
 
 export type DecodedRunEvent = Decoded<RunEvent>;
 export type DecodedThreadEvent = Decoded<ThreadEvent>;
-export type DecodedHistoryEvent = DecodedRunEvent | DecodedThreadEvent;
+export type DecodedHistoryEvent = DecodedRunEvent | DecodedThreadEvent | Decoded<SdkEvent>;
 export type DecodedTokenEvent = Decoded<TokenReserved>;
 
 /**
@@ -40,14 +42,17 @@ export const encodeEvent = (
   attributes?: JsonObject,
 ): EventData => {
   if (event.type === "TokenReserved") return tokenCodec.encode(event, id, attributes);
+  if (isSdkEvent(event)) return encodeSdkEvent(event, id, attributes);
   return isThreadEvent(event)
     ? threadCodec.encode(event, id, attributes)
     : runCodec.encode(event, id, attributes);
 };
 
-/** An event of a run's stream, checked. Its payloads are still encoded. A thread's event is refused as one. */
-export const decodeRunEvent = (recorded: RecordedEvent): Either<EventDecodeError, DecodedRunEvent> =>
-  isThreadEvent(recorded) ? left(new EventDecodeError("OfThread", recorded)) : runCodec.decode(recorded);
+/** An event of a run's stream, checked. Its payloads are still encoded. A thread's event, or the Workflow SDK's, is refused as one. */
+export const decodeRunEvent = (recorded: RecordedEvent): Either<EventDecodeError, DecodedRunEvent> => {
+  if (isThreadEvent(recorded)) return left(new EventDecodeError("OfThread", recorded));
+  return isSdkEvent(recorded) ? left(new EventDecodeError("OfSdkRun", recorded)) : runCodec.decode(recorded);
+};
 
 /** An event of a thread's stream, checked. Its payloads are still encoded. A run's event is refused as one. */
 export const decodeThreadEvent = (recorded: RecordedEvent): Either<EventDecodeError, DecodedThreadEvent> =>
@@ -55,9 +60,13 @@ export const decodeThreadEvent = (recorded: RecordedEvent): Either<EventDecodeEr
     ? left(new EventDecodeError("OfRun", recorded))
     : threadCodec.decode(recorded);
 
-/** An event of a run's or a thread's stream, checked. Its payloads are still encoded. */
-export const decodeHistoryEvent = (recorded: RecordedEvent): Either<EventDecodeError, DecodedHistoryEvent> =>
-  isThreadEvent(recorded) ? threadCodec.decode(recorded) : runCodec.decode(recorded);
+/** An event of the stream of a run of whichever kind, or of a thread, checked. Its payloads are still encoded. */
+export const decodeHistoryEvent = (
+  recorded: RecordedEvent,
+): Either<EventDecodeError, DecodedHistoryEvent> => {
+  if (isSdkEvent(recorded)) return decodeSdkEvent(recorded);
+  return isThreadEvent(recorded) ? threadCodec.decode(recorded) : runCodec.decode(recorded);
+};
 
 /** The event of a token's stream, checked. */
 export const decodeTokenEvent = (recorded: RecordedEvent): Either<EventDecodeError, DecodedTokenEvent> =>

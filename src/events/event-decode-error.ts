@@ -23,7 +23,9 @@ export type EventDecodeProblem =
   /** A run was asked for, and the stream is a thread's. */
   | "OfThread"
   /** A thread was asked for, and the stream is a run's. */
-  | "OfRun";
+  | "OfRun"
+  /** A run or a thread was asked for, and the stream is that of a run of the Workflow SDK. */
+  | "OfSdkRun";
 
 export class EventDecodeError extends Error {
   override readonly name = "EventDecodeError";
@@ -77,6 +79,8 @@ const explain = (
       return `${where} as a run's: the stream belongs to a thread, which is resumed or continued and not run by workers. Give a run of your own another id.`;
     case "OfRun":
       return `${where} as a thread's: the stream belongs to a run of the workflow engine. Give the thread another id.`;
+    case "OfSdkRun":
+      return `${where} as Runstream's own: the stream belongs to a run of the Workflow SDK, which its own runtime goes on with. "runstream history" reads it; the World of runstream/workflow-sdk answers for its state.`;
     case "Malformed": {
       const places = paths.length === 0 ? "" : ` at ${paths.join(", ")}`;
       return `${where}: what is stored is not what version ${found.version ?? "?"} of the type consists of${places}. The event was damaged or written by something else; this run is blocked, others are not affected.`;

@@ -13,6 +13,7 @@ import { createEventCodec, type Decoded } from "./event-codec.ts";
 import type { EventDecodeError } from "./event-decode-error.ts";
 import type { EventData, RecordedEvent } from "./event-log.ts";
 import { type EventSchema, Finite, storedData } from "./event-schema.ts";
+import type { JsonObject } from "./json.ts";
 import type { Payload } from "./payload.ts";
 
 /** Bytes that only the SDK reads, such as a step's result. */
@@ -83,8 +84,9 @@ export const sdkTypeOf = (name: SdkEventName): SdkEventType => TYPE_BY_NAME.get(
 export const sdkNameOf = (type: string): SdkEventName | undefined => NAME_BY_TYPE.get(type);
 
 /** Is it an event of a run of the Workflow SDK? */
-export const isSdkEvent = <E extends { readonly type: string }>(event: E | SdkEvent): event is SdkEvent =>
-  NAME_BY_TYPE.has(event.type);
+export const isSdkEvent = <E extends { readonly type: string }>(
+  event: E,
+): event is E & { readonly type: SdkEventType } => NAME_BY_TYPE.has(event.type);
 
 const schema: EventSchema = {
   version: 1,
@@ -109,7 +111,8 @@ export const SDK_RUN_EVENTS: Readonly<Record<string, EventSchema>> = Object.from
 const codec = createEventCodec<SdkEvent>({ schemas: SDK_RUN_EVENTS });
 
 /** The event as a store takes it. Throws RangeError for an instant that JSON cannot hold. */
-export const encodeSdkEvent = (event: SdkEvent): EventData => codec.encode(event);
+export const encodeSdkEvent = (event: SdkEvent, id?: string, attributes?: JsonObject): EventData =>
+  codec.encode(event, id, attributes);
 
 /** An event of an SDK run's stream, checked. */
 export const decodeSdkEvent = (recorded: RecordedEvent): Either<EventDecodeError, Decoded<SdkEvent>> =>

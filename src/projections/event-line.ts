@@ -4,21 +4,25 @@
  * Text from outside is quoted and free of control characters, so that a name cannot play tricks on a terminal. A payload is shown as
  * the beginning of its JSON. Steps go by their keys, waits by their names.
  */
-import { isThreadEvent, payloadFields, type RunEvent } from "../events/catalogue.ts";
+import { isSdkEvent, isThreadEvent, payloadFields, type RunEvent } from "../events/catalogue.ts";
 import type { Payload } from "../events/payload.ts";
 import { escapeControls, PREVIEW_LENGTH, plain, preview, quoted } from "./event-words.ts";
 import type { HistoryEntry } from "./history.ts";
+import { cutsSdkBytes, describeSdkEvent } from "./sdk-event-line.ts";
 import { describeThreadEvent } from "./thread-event-line.ts";
 
 /** Claims are held by UUIDs; so much of one tells people which is which. */
 const UUID = /^([0-9a-f]{8})-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 /** What happened, without when: entries carry their own instants. */
-export const describeEvent = ({ event }: Pick<HistoryEntry, "event">): string =>
-  isThreadEvent(event) ? describeThreadEvent(event) : describe(event);
+export const describeEvent = ({ event }: Pick<HistoryEntry, "event">): string => {
+  if (isSdkEvent(event)) return describeSdkEvent(event);
+  return isThreadEvent(event) ? describeThreadEvent(event) : describe(event);
+};
 
 /** Whether the line of {@link describeEvent} shows a payload that is longer than what is shown. */
 export const cutsPayload = ({ event }: Pick<HistoryEntry, "event">): boolean => {
+  if (isSdkEvent(event)) return cutsSdkBytes(event);
   const data: Readonly<Record<string, unknown>> = event.data;
   return payloadFields(event.type).some((field) => {
     const payload = field === UNSHOWN ? undefined : (data[field] as Payload | undefined);

@@ -9,7 +9,13 @@
  * - I3 A key is recorded once by the write side, so an ended wait leaves nothing behind.
  * - I4 An event that cannot be decoded marks its run, with the reason, and nothing else. The run's status is still followed.
  */
-import { type HistoryEvent, isThreadEvent, type RunCreated, type RunEvent } from "../events/catalogue.ts";
+import {
+  type HistoryEvent,
+  isSdkEvent,
+  isThreadEvent,
+  type RunCreated,
+  type RunEvent,
+} from "../events/catalogue.ts";
 import type { Position, RecordedEvent } from "../events/event-log.ts";
 import { deadlineKey } from "./hook-keys.ts";
 import { foldThreadIntoIndex, INDEXED_THREAD_TYPES } from "./run-index-threads.ts";
@@ -105,7 +111,7 @@ export const foldIntoIndex = (
     run.problem ??= decoded.unreadable;
   } else if (isThreadEvent(decoded)) {
     foldThreadIntoIndex(run, decoded, first);
-  } else {
+  } else if (!isSdkEvent(decoded)) {
     if (first && decoded.type !== "RunCreated")
       run.problem ??= `the first event of interest, at revision ${recorded.revision}, is ${decoded.type} and not RunCreated`;
     if (decoded.type !== "RunCreated") apply(run, decoded);

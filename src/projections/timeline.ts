@@ -9,11 +9,12 @@
  * - T2 The first verdict on a row stands (law L4); what contradicts it changes nothing.
  * - T3 Folding a prefix and then the rest gives what folding all gives: a timeline can be carried on live.
  */
-import { isThreadEvent, type RunEvent } from "../events/catalogue.ts";
+import { isSdkEvent, isThreadEvent, type RunEvent } from "../events/catalogue.ts";
 import type { HistoryEntry } from "./history.ts";
 import { deadlineKey } from "./hook-keys.ts";
 import { isTerminal, type RunStatus } from "./run-state.ts";
 import { addRow, type ReadRow, type Rows, type StepRow, stepName, type Timeline } from "./timeline-rows.ts";
+import { foldSdkEvent } from "./timeline-sdk.ts";
 import { foldThreadEvent } from "./timeline-threads.ts";
 
 export type { Timeline, TimelineRow } from "./timeline-rows.ts";
@@ -34,7 +35,8 @@ export const timelineBuilder = (): { readonly timeline: Timeline; add(entry: His
     add: ({ event, revision }) => {
       if (revision <= timeline.revision) return;
       timeline.revision = revision;
-      if (isThreadEvent(event)) foldThreadEvent(timeline, byKey, event);
+      if (isSdkEvent(event)) foldSdkEvent(timeline, byKey, event);
+      else if (isThreadEvent(event)) foldThreadEvent(timeline, byKey, event);
       else fold(timeline, byKey, event);
     },
   };
