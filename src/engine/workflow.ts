@@ -3,6 +3,9 @@
  * may ask of the engine. Identity is the key under which the declaration is registered, not a name of its own.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { AttemptLimits } from "./attempts/attempt.ts";
+import type { StepAttempt } from "./attempts/attempt-context.ts";
+import type { RetryPolicy } from "./attempts/retry-policy.ts";
 
 /** Any Standard Schema: zod, valibot, arktype, effect, … */
 export type Schema = StandardSchemaV1;
@@ -33,9 +36,34 @@ export const workflow = <P extends Schema, R>(def: WorkflowDef<P, R>): WorkflowD
 /** Accepts string literals only, so that a step's identity cannot depend on data by accident. */
 export type Literal<S extends string> = string extends S ? never : S;
 
-export interface StepOptions<S extends Schema = Schema> {
-  /** Tries in one walk, the first included. Default 3. */
+/** A step's body; it may ignore what it is told about its try. */
+export type StepBody<T = unknown> = (attempt: StepAttempt) => T | Promise<T>;
+
+/** What `onError` is told about a step that failed for good. */
+export interface StepFailure {
+  readonly name: string;
+  readonly key: string;
+  /** Tries in this walk. */
+  readonly attempts: number;
+  /** What the last try threw; a `StepTimeoutError` where it exceeded a limit. */
+  readonly error: unknown;
+}
+
+export interface StepOptions<S extends Schema = Schema, T = unknown> {
+  /** Tries in one walk, the first included. Default 3. `retry.maxAttempts` by another name; this one counts where both are given. */
   readonly maxAttempts?: number;
+  /**
+   * How long to wait between two tries, and after which errors. Default: no wait but a `RetryableError`'s. With a policy its other
+   * defaults hold; the engine never waits longer than 30 seconds, and never repeats after a `FatalError`.
+   */
+  readonly retry?: RetryPolicy;
+  /** Limits of one try, in milliseconds: the whole of it, and between two heartbeats. A try that exceeds one has failed. Default: none. */
+  readonly timeout?: AttemptLimits;
+  /**
+   * Decides what becomes of a step that failed for good: what it returns is recorded as the step's result, what it throws is its error.
+   * It runs inside the step. Never asked about an abort, a refusal or store trouble.
+   */
+  readonly onError?: (failure: StepFailure) => T | Promise<T>;
   /** Checked before the result is recorded, and again when it is read back; the step's result is the schema's output. */
   readonly schema?: S;
 }
@@ -62,17 +90,17 @@ export interface WorkflowContext {
    * Runs `fn` once and remembers its result; later walks answer from the log without running it.
    *
    * A failed try is tried again up to `maxAttempts` (default 3) times: at once, or after a `RetryableError`'s delay; a `FatalError`
-   * ends the tries. A step that failed for good throws a `FatalError` with the same message on every walk.
+   * ends the tries. A step that failed for good throws a `FatalError` with the same message on every walk. `options` say more.
    */
   step<const N extends string, S extends Schema>(
     name: Literal<N>,
-    fn: () => unknown,
+    fn: StepBody,
     options: StepOptions<S> & { readonly schema: S },
   ): Promise<StandardSchemaV1.InferOutput<S>>;
   step<const N extends string, T>(
     name: Literal<N>,
-    fn: () => T | Promise<T>,
-    options?: StepOptions,
+    fn: StepBody<T>,
+    options?: StepOptions<Schema, T>,
   ): Promise<T>;
 
   /** Waits durably: a number is milliseconds from the first reach, a Date an instant. A deadline in the past does not wait. */

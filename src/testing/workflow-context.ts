@@ -4,10 +4,12 @@
  * It is for tests about what a body does with its answers. Nothing is durable here: no journal, no retries, no second walk, no
  * waiting. What survives a restart is tested with `runWorkflow`.
  */
+import { AttemptContext } from "../engine/attempts/attempt-context.ts";
 import { checkSchema } from "../engine/schema.ts";
 import type {
   Schema,
   SleepOptions,
+  StepBody,
   StepOptions,
   WaitForOptions,
   WorkflowContext,
@@ -56,6 +58,21 @@ const fitting = async (schema: Schema | undefined, value: unknown, what: string)
   return checked.value;
 };
 
+/** One try, and what `onError` makes of its failure. */
+const onceOrRecovered = async (
+  name: string,
+  key: string,
+  fn: StepBody,
+  onError: StepOptions["onError"],
+): Promise<unknown> => {
+  try {
+    return await fn(new AttemptContext({ name, key, maxAttempts: 1 }, 1, new AbortController()));
+  } catch (error) {
+    if (onError === undefined) throw error;
+    return onError({ name, key, attempts: 1, error });
+  }
+};
+
 /**
  * Makes a recording context. Its methods reject where the body's author has to decide something: a `waitFor` without a deadline whose
  * token is not among `hooks`, and a result, output or payload that does not fit the schema it was asked for with.
@@ -85,12 +102,14 @@ export const createWorkflowContext = (
     steps,
     slept,
     waited,
-    step: async (name: string, fn: () => unknown, { maxAttempts, schema }: StepOptions = {}) => {
+    step: async (name: string, fn: StepBody, { maxAttempts, schema, onError }: StepOptions = {}) => {
+      const key = `${name}#${steps.filter((step) => step.name === name).length}`;
       steps.push({ name, maxAttempts });
       if (Object.hasOwn(results, name))
         return fitting(schema, results[name], `the result given for step ${JSON.stringify(name)}`);
       if (!runSteps) return undefined;
-      return fitting(schema, await fn(), `the output of step ${JSON.stringify(name)}`);
+      const output = await onceOrRecovered(name, key, fn, onError);
+      return fitting(schema, output, `the output of step ${JSON.stringify(name)}`);
     },
     sleep: async (label: string, until: number | Date, { correlationId }: SleepOptions = {}) => {
       slept.push({ label, until, correlationId });

@@ -10,8 +10,9 @@
  * - S4 A promise that nobody looks at never counts as unhandled.
  */
 import { runAttempt } from "../engine/attempts/attempt.ts";
+import { AttemptContext } from "../engine/attempts/attempt-context.ts";
 import { makeAttempts } from "../engine/attempts/attempt-loop.ts";
-import { type CurrentStep, currentStep, runAsStep } from "../engine/step-context.ts";
+import { currentStep, runAsStep } from "../engine/step-context.ts";
 import type { StepGate } from "../engine/step-gate.ts";
 import type { Releases } from "../engine/walk/releases.ts";
 import type { ChangeQueue } from "./change-queue.ts";
@@ -173,7 +174,7 @@ export class ThreadSteps {
     const { name, body, terms } = call;
     return runAttempt(
       (attempt) => {
-        const context = new Context(call, number, attempt);
+        const context = contextOf(call, number, attempt);
         return runAsStep(context, () => body(context));
       },
       {
@@ -198,7 +199,7 @@ export class ThreadSteps {
     if (onError === undefined) throw error;
     const failed = { type: "task_failed", ...node, attempts, error: errorText(error) } as const;
     try {
-      const context = new Context(call, attempts, this.#options);
+      const context = contextOf(call, attempts, this.#options);
       const result = await runAsStep(context, () => onError({ name, key, attempts, error }));
       if (call.stopped !== undefined) throw call.stopped.by;
       this.#options.emit({ ...failed, recovered: true });
@@ -255,29 +256,8 @@ const recordOf = (result: unknown, recovered: StepRecovery | undefined): StepRec
   ...(recovered !== undefined && { recovered }),
 });
 
-/** What a body gets, and what code it calls finds as the current step. The signal is made when it is asked for. */
-class Context implements StepContext, CurrentStep {
-  readonly name: string;
-  readonly key: string;
-  readonly attempt: number;
-  readonly maxAttempts: number;
-  readonly heartbeat: () => void;
-  readonly #source: { readonly signal: AbortSignal };
-
-  constructor(
-    { name, key, terms }: Call,
-    number: number,
-    source: { readonly signal: AbortSignal; readonly heartbeat?: () => void },
-  ) {
-    this.name = name;
-    this.key = key;
-    this.attempt = number;
-    this.maxAttempts = terms.retry.maxAttempts;
-    this.heartbeat = source.heartbeat ?? ignore;
-    this.#source = source;
-  }
-
-  get signal(): AbortSignal {
-    return this.#source.signal;
-  }
-}
+const contextOf = (
+  { name, key, terms }: Call,
+  attempt: number,
+  source: ConstructorParameters<typeof AttemptContext>[2],
+): AttemptContext => new AttemptContext({ name, key, maxAttempts: terms.retry.maxAttempts }, attempt, source);

@@ -1,5 +1,5 @@
 /**
- * One step's attempt in one walk: the charge, the tries, and the settled entry.
+ * One step's attempt in one walk: the charge, and the settled entry. The tries between them are tries.ts.
  *
  * Invariants:
  * - A1 The body runs only after its charge is in the store, and after everything that the walk's body was told until then (law L3):
@@ -11,30 +11,16 @@
  *   try is used up.
  */
 import { PayloadError } from "../../events/payload.ts";
-import { retryDelayMs, retryNarration, waitMs } from "../backoff.ts";
 import type { StepEntry } from "../journal-store.ts";
 import { abandonedStepMessage, Refusal } from "../refusals.ts";
-import { checkSchema } from "../schema.ts";
-import { runInStep } from "../step-context.ts";
-import { FatalError, messageOf } from "../step-errors.ts";
-import type { Schema } from "../workflow.ts";
+import { messageOf } from "../step-errors.ts";
+import { makeTries, type StepPlan } from "./tries.ts";
 import type { Walk } from "./walk.ts";
 import type { StepJournal } from "./walk-journal.ts";
 
 /** How long a charge counts, in milliseconds: a walk that died longer ago does not use up the step's budget. */
 export const ATTEMPT_LEASE_MS = 3_600_000;
 export const DEFAULT_MAX_ATTEMPTS = 3;
-
-/** A body that fails at once, again and again, lets timers, the store and a cancel have their turn after so many tries. */
-const TRIES_A_TURN = 16;
-
-export interface StepCall {
-  readonly key: string;
-  readonly name: string;
-  readonly fn: () => unknown;
-  readonly maxAttempts: number;
-  readonly schema: Schema | undefined;
-}
 
 export interface AttemptScope {
   readonly walk: Walk;
@@ -51,9 +37,9 @@ export interface AttemptScope {
   readonly settle: (entry: StepEntry) => Promise<void>;
 }
 
-export const attemptStep = async (call: StepCall, scope: AttemptScope): Promise<void> => {
+export const attemptStep = async (call: StepPlan, scope: AttemptScope): Promise<void> => {
   const { walk, journal, clock } = scope;
-  const { key, name, maxAttempts } = call;
+  const { key, maxAttempts } = call;
   const startedAt = clock();
   walk.signal.throwIfAborted();
   walk.throwIfOver();
@@ -69,50 +55,14 @@ export const attemptStep = async (call: StepCall, scope: AttemptScope): Promise<
     }
     if (holders > maxAttempts) await refuseAbandoned(call, holders - 1, scope);
   }
-  for (let tries = 1; ; tries += 1) {
-    for (let told = walk.journal.unrecorded(); told !== undefined; told = walk.journal.unrecorded())
-      await told;
-    walk.signal.throwIfAborted();
-    const result = await tryOnce(call, tries, walk);
-    walk.throwTroubleIn(key);
-    if (result.ok) return settleResult(call, scope, { output: result.value, attempts: tries, startedAt });
-    const { error } = result;
-    if (walk.signal.aborted && error === walk.signal.reason) throw error;
-    if (FatalError.is(error) || tries >= maxAttempts) {
-      return scope.settle(failedEntry(call, scope, messageOf(error), tries, startedAt));
-    }
-    const delayMs = retryDelayMs(error, clock());
-    scope.narrate(retryNarration({ name, attempt: tries, maxAttempts, delayMs, error }));
-    walk.journal.noteRetry({ key, attempt: tries, maxAttempts, message: messageOf(error), delayMs });
-    if (delayMs > 0) await waitMs(delayMs, walk.signal);
-    else if (tries % TRIES_A_TURN === 0) await nextTurn();
-  }
-};
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-type Tried = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
-
-/** Runs the body once and checks what it returns: a result that does not fit is a failed try like any other. */
-const tryOnce = async (call: StepCall, attempt: number, walk: Walk): Promise<Tried> => {
-  const { key, name, fn, maxAttempts, schema } = call;
-  try {
-    const value = await runInStep({ name, key, attempt, maxAttempts }, walk.signal, fn);
-    if (schema === undefined) return { ok: true, value };
-    const checked = await checkSchema(schema, value);
-    if (checked.ok) return { ok: true, value: checked.value };
-    const error = new Error(
-      `Step ${JSON.stringify(name)} (key ${key} of run ${walk.runId}) returned what its schema does not accept: ${checked.message}`,
-    );
-    return { ok: false, error };
-  } catch (error) {
-    return { ok: false, error };
-  }
+  const made = await makeTries(call, scope);
+  if (made.ok) return settleResult(call, scope, { output: made.value, attempts: made.attempts, startedAt });
+  return scope.settle(failedEntry(call, scope, messageOf(made.error), made.attempts, startedAt));
 };
 
 /** A result that cannot be carried fails the step for good: running the body again would not change it. */
 const settleResult = (
-  call: StepCall,
+  call: StepPlan,
   scope: AttemptScope,
   { output, attempts, startedAt }: { output: unknown; attempts: number; startedAt: number },
 ): Promise<void> => {
@@ -139,7 +89,7 @@ const settleResult = (
 };
 
 const failedEntry = (
-  { key, name }: StepCall,
+  { key, name }: StepPlan,
   { clock }: AttemptScope,
   message: string,
   attempts: number,
@@ -155,7 +105,7 @@ const failedEntry = (
 });
 
 const refuseAbandoned = async (
-  call: StepCall,
+  call: StepPlan,
   others: number,
   { walk, journal }: AttemptScope,
 ): Promise<never> => {

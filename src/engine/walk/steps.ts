@@ -4,6 +4,7 @@
  * Not here: how a step is tried (attempt.ts). The invariants are those of context.ts.
  */
 import { textArgument, triesArgument } from "../arguments.ts";
+import { DEFAULT_RETRY, retryRules } from "../attempts/retry-policy.ts";
 import { createDivergenceWatch, divergenceMessage, type Suspicion } from "../divergence.ts";
 import type { Settlement, StepEntry } from "../journal-store.ts";
 import type { DeterminismKind } from "../keys.ts";
@@ -12,7 +13,7 @@ import { checkSchema } from "../schema.ts";
 import { currentStep } from "../step-context.ts";
 import { FatalError } from "../step-errors.ts";
 import type { StepGate } from "../step-gate.ts";
-import type { Schema, StepOptions } from "../workflow.ts";
+import type { Schema, StepBody, StepOptions } from "../workflow.ts";
 import { attemptStep, DEFAULT_MAX_ATTEMPTS } from "./attempt.ts";
 import type { ContextScope } from "./context-scope.ts";
 
@@ -27,7 +28,7 @@ export interface StepsOptions {
 }
 
 export interface Steps {
-  step(name: string, fn: () => unknown, options?: StepOptions): Promise<unknown>;
+  step(name: string, fn: StepBody, options?: StepOptions): Promise<unknown>;
   read(kind: DeterminismKind, source: () => unknown): Promise<unknown>;
 }
 
@@ -70,11 +71,14 @@ export const createSteps = (scope: ContextScope, options: StepsOptions): Steps =
 
   const step = (
     name: string,
-    fn: () => unknown,
-    { maxAttempts, schema }: StepOptions = {},
+    fn: StepBody,
+    { maxAttempts, schema, retry, timeout, onError }: StepOptions = {},
   ): Promise<unknown> => {
     textArgument("The name of a step", name);
-    const budget = triesArgument("maxAttempts of a step", maxAttempts ?? DEFAULT_MAX_ATTEMPTS);
+    const budget = triesArgument(
+      "maxAttempts of a step",
+      maxAttempts ?? retry?.maxAttempts ?? DEFAULT_MAX_ATTEMPTS,
+    );
     const key = keys.step(name);
     const entry = recorded.get(key);
     const suspicion = divergence.reach(key, entry);
@@ -84,7 +88,16 @@ export const createSteps = (scope: ContextScope, options: StepsOptions): Steps =
     countEntry(key);
     const inside = currentStep() !== undefined;
     return answers.live<StepEntry>(asked, produce, (give) => {
-      const call = { key, name, fn, maxAttempts: budget, schema };
+      const call = {
+        key,
+        name,
+        fn,
+        maxAttempts: budget,
+        schema,
+        retry: retry === undefined ? undefined : retryRules(DEFAULT_RETRY, retry),
+        limits: timeout,
+        onError,
+      };
       const comesToRest = journal.wasClaimed(key) ? divergence.resumed() : () => {};
       const attempt = gate.run(() =>
         attemptStep(call, {

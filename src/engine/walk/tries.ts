@@ -1,0 +1,141 @@
+/**
+ * The tries of one step in one walk, and what `onError` makes of a step that failed for good. Not here: the charge before the first try,
+ * and what is recorded of the last (attempt.ts, whose invariants hold).
+ *
+ * Without options a failed try is repeated at once, or after a `RetryableError`'s delay, until the budget is spent or a `FatalError` ends
+ * it. No wait between two tries is longer than `MAX_IN_PROCESS_RETRY_MS`: the claim and the place are held meanwhile.
+ */
+
+import { type AttemptLimits, type Outcome, runAttempt } from "../attempts/attempt.ts";
+import { AttemptContext } from "../attempts/attempt-context.ts";
+import { type Failure, type Made, makeAttempts } from "../attempts/attempt-loop.ts";
+import { backoffMs, type RetryRules } from "../attempts/retry-policy.ts";
+import { StepTimeoutError } from "../attempts/step-timeout-error.ts";
+import { MAX_IN_PROCESS_RETRY_MS, retryDelayMs, retryNarration } from "../backoff.ts";
+import { Refusal } from "../refusals.ts";
+import { checkSchema } from "../schema.ts";
+import { runAsStep } from "../step-context.ts";
+import { FatalError, messageOf } from "../step-errors.ts";
+import type { Schema, StepBody, StepFailure } from "../workflow.ts";
+import type { Walk } from "./walk.ts";
+
+export interface StepPlan {
+  readonly key: string;
+  readonly name: string;
+  readonly fn: StepBody;
+  readonly maxAttempts: number;
+  readonly schema: Schema | undefined;
+  /** `undefined`: no wait but what the error asks for. */
+  readonly retry: RetryRules | undefined;
+  readonly limits: AttemptLimits | undefined;
+  readonly onError: ((failure: StepFailure) => unknown) | undefined;
+}
+
+export interface TryScope {
+  readonly walk: Walk;
+  readonly clock: () => number;
+  readonly narrate: (line: string) => void;
+}
+
+/** Rejects with the walk's abort, and with what is no failure of the body (A5). */
+export const makeTries = async (plan: StepPlan, scope: TryScope): Promise<Made<unknown>> => {
+  const { walk, clock, narrate } = scope;
+  const { key, name, maxAttempts } = plan;
+  const made = await makeAttempts<unknown>({
+    signal: walk.signal,
+    make: async (attempt) => {
+      for (let told = walk.journal.unrecorded(); told !== undefined; told = walk.journal.unrecorded())
+        await told;
+      walk.signal.throwIfAborted();
+      const outcome = await tryOnce(plan, attempt, walk);
+      walk.throwTroubleIn(key);
+      return outcome;
+    },
+    passesThrough: (error) => walk.signal.aborted && error === walk.signal.reason,
+    next: (failure) => nextTryMs(plan, failure, clock()),
+    onRetry: ({ error, attempt }, delayMs) => {
+      narrate(retryNarration({ name, attempt, maxAttempts, delayMs, error }));
+      walk.journal.noteRetry({ key, attempt, maxAttempts, message: messageOf(error), delayMs });
+    },
+  });
+  return made.ok || plan.onError === undefined || Refusal.is(made.error)
+    ? made
+    : recover(plan, plan.onError, made, walk);
+};
+
+const nextTryMs = (
+  { maxAttempts, retry }: StepPlan,
+  { error, attempt }: Failure,
+  now: number,
+): number | undefined => {
+  if (FatalError.is(error) || attempt >= maxAttempts) return undefined;
+  const asked = retryDelayMs(error, now);
+  if (retry === undefined) return asked;
+  if (!mayRepeat(retry, error, attempt)) return undefined;
+  return Math.min(Math.max(backoffMs(retry, attempt), asked), MAX_IN_PROCESS_RETRY_MS);
+};
+
+/** A rule that throws is no permission; the failure it was asked about stands. */
+const mayRepeat = ({ retryOn }: RetryRules, error: unknown, attempt: number): boolean => {
+  try {
+    return retryOn?.(error, attempt) ?? true;
+  } catch {
+    return false;
+  }
+};
+
+const tryOnce = (plan: StepPlan, attempt: number, walk: Walk): Promise<Outcome<unknown>> => {
+  const { name, fn, limits } = plan;
+  if (limits === undefined) return outcomeOf(plan, new AttemptContext(plan, attempt, walk), fn, walk);
+  return runAttempt(
+    async (limited) => {
+      const outcome = await outcomeOf(plan, new AttemptContext(plan, attempt, limited), fn, walk);
+      if (outcome.ok) return outcome.value;
+      throw outcome.error;
+    },
+    {
+      signal: walk.signal,
+      limits,
+      exceeded: (kind, ms) => new StepTimeoutError(name, ms, kind),
+    },
+  );
+};
+
+/** Runs the body once and checks what it returns: a result that does not fit is a failed try like any other. */
+const outcomeOf = async (
+  { key, name, schema }: StepPlan,
+  context: AttemptContext,
+  fn: StepBody,
+  walk: Walk,
+): Promise<Outcome<unknown>> => {
+  try {
+    const value = await runAsStep(context, () => fn(context));
+    if (schema === undefined) return { ok: true, value };
+    const checked = await checkSchema(schema, value);
+    if (checked.ok) return { ok: true, value: checked.value };
+    const error = new Error(
+      `Step ${JSON.stringify(name)} (key ${key} of run ${walk.runId}) returned what its schema does not accept: ${checked.message}`,
+    );
+    return { ok: false, error };
+  } catch (error) {
+    return { ok: false, error };
+  }
+};
+
+/** What `onError` returns is the step's result, checked like one of the body; what it throws is the step's error. */
+const recover = async (
+  plan: StepPlan,
+  onError: NonNullable<StepPlan["onError"]>,
+  { error, attempts }: { readonly error: unknown; readonly attempts: number },
+  walk: Walk,
+): Promise<Made<unknown>> => {
+  const { key, name } = plan;
+  walk.signal.throwIfAborted();
+  const context = new AttemptContext(plan, attempts, walk);
+  const outcome = await outcomeOf(plan, context, () => onError({ name, key, attempts, error }), walk);
+  walk.throwTroubleIn(key);
+  if (!outcome.ok && walk.signal.aborted && outcome.error === walk.signal.reason) throw outcome.error;
+  return outcome.ok
+    ? { ok: true, value: outcome.value, attempts }
+    : { ok: false, error: outcome.error, attempts };
+};
