@@ -94,6 +94,26 @@ onEach(STORES, "gaps", (store) => {
     expect([result.status, attempts, Date.now() - before]).toEqual(["interrupted", [1], 5]);
   });
 
+  test("G2 also where there is no back-off", async () => {
+    const stop = new AbortController();
+    const attempts: number[] = [];
+    const hasty = run(({ step }) =>
+      step(
+        "fails",
+        ({ attempt }) => {
+          attempts.push(attempt);
+          throw new Error("broken");
+        },
+        { retry: { maxAttempts: 3, initialIntervalMs: 0 } },
+      ),
+    );
+    const onEvent = ({ type }: { readonly type: string }): void => {
+      if (type === "task_retry") stop.abort();
+    };
+    const result = await hasty.invoke(undefined, { threadId: "t", signal: stop.signal, onEvent });
+    expect([result.status, attempts]).toEqual(["interrupted", [1]]);
+  });
+
   test("G2 an abort refuses the steps that wait for a slot", async () => {
     const stop = new AbortController();
     const ran: string[] = [];

@@ -204,6 +204,23 @@ onEach(STORES, "questions", (store) => {
     expect(ran).toEqual(["body", "body"]);
   });
 
+  test("a step that catches its own question is not recorded for that", async () => {
+    const swallowing = workflow(
+      (_: undefined, { step, interrupt }) =>
+        step("asks", () => {
+          try {
+            return interrupt<string>({ reason: "well?" });
+          } catch {
+            return "never mind";
+          }
+        }),
+      { checkpointer: store().worker() },
+    );
+    const asked = await swallowing.invoke(undefined, { threadId: "t" });
+    expect([asked.status, asked.steps]).toEqual(["awaiting_input", 0]);
+    expect((await swallowing.resumeWith("t", "fine")).output).toBe("fine");
+  });
+
   test("a question inside onError suspends the run, and the step runs again with the answer", async () => {
     const { of, onEvent } = listener();
     let bodies = 0;
