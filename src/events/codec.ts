@@ -17,7 +17,8 @@ import { createEventCodec, type Decoded } from "./event-codec.ts";
 import { EventDecodeError } from "./event-decode-error.ts";
 import type { EventData, RecordedEvent } from "./event-log.ts";
 import type { JsonObject } from "./json.ts";
-import { decodeSdkEvent, encodeSdkEvent, type SdkEvent } from "./sdk-runs.ts";
+import { decodeSdkEvent, encodeSdkEvent } from "./sdk-codec.ts";
+import type { SdkEvent } from "./sdk-runs.ts";
 
 export type { Decoded } from "./event-codec.ts";
 export { EventDecodeError } from "./event-decode-error.ts";

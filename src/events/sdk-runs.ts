@@ -7,13 +7,8 @@
  *
  * Not here: what the facts mean (src/integrations/workflow-sdk). The engine does not run such a run and never folds these.
  */
-import type { Either } from "fp-ts/lib/Either.js";
 import * as t from "io-ts";
-import { createEventCodec, type Decoded } from "./event-codec.ts";
-import type { EventDecodeError } from "./event-decode-error.ts";
-import type { EventData, RecordedEvent } from "./event-log.ts";
 import { type EventSchema, Finite, storedData } from "./event-schema.ts";
-import type { JsonObject } from "./json.ts";
 import type { Payload } from "./payload.ts";
 
 /** Bytes that only the SDK reads, such as a step's result. */
@@ -107,13 +102,3 @@ const schema: EventSchema = {
 export const SDK_RUN_EVENTS: Readonly<Record<string, EventSchema>> = Object.fromEntries(
   NAMES.map((name) => [typeOf(name), schema]),
 );
-
-const codec = createEventCodec<SdkEvent>({ schemas: SDK_RUN_EVENTS });
-
-/** The event as a store takes it. Throws RangeError for an instant that JSON cannot hold. */
-export const encodeSdkEvent = (event: SdkEvent, id?: string, attributes?: JsonObject): EventData =>
-  codec.encode(event, id, attributes);
-
-/** An event of an SDK run's stream, checked. */
-export const decodeSdkEvent = (recorded: RecordedEvent): Either<EventDecodeError, Decoded<SdkEvent>> =>
-  codec.decode(recorded);

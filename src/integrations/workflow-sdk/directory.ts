@@ -7,7 +7,8 @@
  */
 import { isLeft } from "fp-ts/lib/Either.js";
 import type { EventLog, Position } from "../../events/event-log.ts";
-import { decodeSdkEvent, type SdkEventName, sdkNameOf, sdkTypeOf } from "../../events/sdk-runs.ts";
+import { decodeSdkEvent } from "../../events/sdk-codec.ts";
+import { type SdkEventName, sdkNameOf, sdkTypeOf } from "../../events/sdk-runs.ts";
 import { StoreError } from "../../events/store-error.ts";
 import { RUN_PREFIX, runIdOf } from "../../events/stream-names.ts";
 import type { WorkflowRunStatus } from "../../executor/world-entities.ts";

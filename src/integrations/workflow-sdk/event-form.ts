@@ -9,9 +9,8 @@ import { type Either, map } from "fp-ts/lib/Either.js";
 import type { EventDecodeError } from "../../events/event-decode-error.ts";
 import type { EventData, RecordedEvent } from "../../events/event-log.ts";
 import { decodePayload, encodePayload, type Payload } from "../../events/payload.ts";
+import { decodeSdkEvent, encodeSdkEvent } from "../../events/sdk-codec.ts";
 import {
-  decodeSdkEvent,
-  encodeSdkEvent,
   SDK_PAYLOAD_FIELDS,
   type SdkBytes,
   type SdkEvent,
