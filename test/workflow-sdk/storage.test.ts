@@ -261,6 +261,7 @@ describe("a World", () => {
     expect(await same.getEncryptionKeyForRun!("wrun_1")).toEqual(key);
     expect(() => memoryWorld({ encryptionKey: "short" })).toThrow(/it is 32 bytes/);
     expect(() => memoryWorld({ concurrency: 0 })).toThrow(/whole number/);
+    expect(() => memoryWorld({ durability: "none" as "full" })).toThrow(/it is "full" or "normal"/);
   });
 
   it("is one for the published types", () => {

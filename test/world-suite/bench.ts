@@ -1,6 +1,7 @@
 /**
  * How fast the same workflow, ten trivial steps one after the other, runs on Runstream's World and on `@workflow/world-local`: both in
- * this one run, turn by turn, each in a process of its own and delivered over HTTP. Prints one line of JSON for each measurement.
+ * this one run, turn by turn, each in a process of its own and delivered over HTTP. `world-local` writes files without waiting for the
+ * disk; what compares with it is durability `normal`. Prints one line of JSON for each measurement.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -18,6 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), "runstream-world-bench-"));
 const WORLDS = {
   "world-local": { WORKFLOW_TARGET_WORLD: "@workflow/world-local" },
   "runstream-sqlite": { WORKFLOW_TARGET_WORLD: "../../src/integrations/workflow-sdk/index.ts" },
+  "runstream-sqlite-normal": { WORKFLOW_TARGET_WORLD: "../../src/integrations/workflow-sdk/index.ts" },
   "runstream-memory": { WORKFLOW_TARGET_WORLD: "../../src/integrations/workflow-sdk/index.ts" },
 } as const;
 
@@ -37,7 +39,8 @@ const open = async (name: Name): Promise<ChildProcess> => {
   const env = {
     ...process.env,
     ...WORLDS[name],
-    RUNSTREAM_STORE: name === "runstream-memory" ? ":memory:" : join(folder, "runs.db"),
+    RUNSTREAM_STORE: name === "runstream-memory" ? ":memory:" : join(folder, `${name}.db`),
+    RUNSTREAM_DURABILITY: name === "runstream-sqlite-normal" ? "normal" : "full",
     WORKFLOW_LOCAL_DATA_DIR: join(folder, "local"),
   };
   const child = fork(join(import.meta.dirname, "app.ts"), {

@@ -51,7 +51,7 @@ const GRACE_MS = 5_000;
  * Makes a World for the Workflow SDK: name this package's `runstream/workflow-sdk` as its target world, or hand the result to `setWorld`.
  *
  * Every option may come from the environment. Nothing is opened before the first use, and nothing is delivered before `start`.
- * @throws RangeError for an encryption key that is not 32 bytes, and for a concurrency below 1.
+ * @throws RangeError for an encryption key that is not 32 bytes, a concurrency below 1, and a durability that there is not.
  */
 export const createWorld = <MessageId extends string = string>(
   options: WorldOptions = {},
@@ -66,7 +66,7 @@ export const createWorld = <MessageId extends string = string>(
   const open = (): Promise<Opened> => {
     if (closed !== undefined)
       return Promise.reject(new Error("This World is closed. Make another one with createWorld()."));
-    opened ??= openStore(settings.store).then((log) => ({
+    opened ??= openStore(settings.store, settings.durability).then((log) => ({
       log,
       runs: new SessionPool(log, sdkRunFold),
       queues: new SessionPool(log, queueFold),

@@ -7,10 +7,13 @@ const MEMORY = ":memory:";
 const SERVER = /^esdb(?:\+discover)?:\/\//;
 
 /** Throws `StoreError`, by rejection, where the store cannot be opened. An EventLog is answered as it is. */
-export const openStore = async (store: string | EventLog): Promise<EventLog> => {
+export const openStore = async (
+  store: string | EventLog,
+  durability: "full" | "normal",
+): Promise<EventLog> => {
   if (typeof store !== "string") return store;
   if (store === MEMORY) return createMemoryLog();
-  if (!SERVER.test(store)) return openSqliteLog(store);
+  if (!SERVER.test(store)) return openSqliteLog(store, { durability });
   const { openEventStoreLog } = await import("../../store-eventstore/index.ts");
   return openEventStoreLog(store);
 };

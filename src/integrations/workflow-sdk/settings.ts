@@ -9,6 +9,11 @@ export interface WorldOptions {
    * which is then closed by its owner. Default: `RUNSTREAM_STORE`, or `./runstream.db`.
    */
   readonly store?: string | EventLog;
+  /**
+   * Of a file: `"full"` (default) has every answered write on the disk; `"normal"` survives a crash of the process, and a power cut may
+   * take the last moments. Default: `RUNSTREAM_DURABILITY`.
+   */
+  readonly durability?: "full" | "normal";
   /** Where the application listens. Default: `RUNSTREAM_BASE_URL`, or `http://localhost:<PORT>`, both read at each delivery; port 3000. */
   readonly baseUrl?: string;
   /** Default: `RUNSTREAM_DEPLOYMENT_ID`, or `dpl_runstream`. */
@@ -27,6 +32,7 @@ export interface WorldOptions {
 
 export interface Settings {
   readonly store: string | EventLog;
+  readonly durability: "full" | "normal";
   readonly baseUrl: () => string;
   readonly deploymentId: string;
   readonly encryptionKey: Buffer | undefined;
@@ -44,13 +50,14 @@ const KEY_BYTES = 32;
 const nothing = (): void => {};
 const quietLogger: Logger = { ...consoleLogger, debug: nothing, info: nothing };
 
-/** Throws RangeError for a key that is not 32 bytes and for a concurrency below 1. */
+/** Throws RangeError for a key that is not 32 bytes, a concurrency below 1 and a durability that there is not. */
 export const settingsOf = (options: WorldOptions, env: NodeJS.ProcessEnv): Settings => {
   const { concurrency = DEFAULT_CONCURRENCY } = options;
   if (!Number.isSafeInteger(concurrency) || concurrency < 1)
     throw new RangeError(`concurrency is ${concurrency}; it is a whole number of 1 or more.`);
   return {
     store: options.store ?? (env.RUNSTREAM_STORE || DEFAULT_STORE),
+    durability: durabilityFrom(options.durability ?? env.RUNSTREAM_DURABILITY),
     baseUrl: () =>
       options.baseUrl ?? (env.RUNSTREAM_BASE_URL || `http://localhost:${env.PORT || DEFAULT_PORT}`),
     deploymentId: options.deploymentId ?? (env.RUNSTREAM_DEPLOYMENT_ID || "dpl_runstream"),
@@ -60,6 +67,12 @@ export const settingsOf = (options: WorldOptions, env: NodeJS.ProcessEnv): Setti
     logger: options.logger ?? quietLogger,
     clock: options.clock ?? (() => Date.now()),
   };
+};
+
+const durabilityFrom = (text: string | undefined): "full" | "normal" => {
+  if (text === undefined || text === "" || text === "full") return "full";
+  if (text === "normal") return text;
+  throw new RangeError(`The durability is ${JSON.stringify(text)}; it is "full" or "normal".`);
 };
 
 const keyFrom = (text: string | undefined): Buffer | undefined => {
