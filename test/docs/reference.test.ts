@@ -57,6 +57,7 @@ describe("the reference", () => {
     "store-memory/index.ts",
     "store-eventstore/index.ts",
     "executor/index.ts",
+    "integrations/workflow-sdk/index.ts",
     "threads/index.ts",
   ])("names every export of %s", (file) => {
     const named = new Set([...read("docs/reference/api.md").matchAll(/`(\w+)`/g)].map(([, name]) => name));
