@@ -1,9 +1,9 @@
 /** The rules by which a server takes a repeated append for what it is; the numbers are those of append-rules.ts. */
 import { randomUUID } from "node:crypto";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { EventLog } from "../../src/events/event-log.ts";
 import { createMemoryLog } from "../../src/store-memory/index.ts";
-import { contents, event, events, failureOf, open, PLAIN, WAYS } from "./kit.ts";
+import { contents, event, events, failureOf, open, PLAIN, soon, WAYS } from "./kit.ts";
 
 describe.each(WAYS)("idempotent appends, %s", (_, way) => {
   test("rule 1: a tombstoned stream takes nothing, whatever is expected", async () => {
@@ -212,7 +212,7 @@ describe.each(WAYS)("what the log has not acknowledged, %s", (_, way) => {
     const { node, client } = await open({ log: slow, commitTimeoutMs: 30 });
     const one = event(1);
     const first = client.appendToStream("s", one, { expectedRevision: "no_stream", ...way });
-    await vi.waitUntil(() => node.counts.appends === 1);
+    await soon(() => expect(node.counts.appends === 1).toBe(true));
     const again = await failureOf(client.appendToStream("s", one, { expectedRevision: "no_stream", ...way }));
     expect(again.type).toBe(way === PLAIN ? "timeout" : "deadline-exceeded");
     await expect(failureOf(contents(client, "s"))).resolves.toMatchObject({ type: "stream-not-found" });

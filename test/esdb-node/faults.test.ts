@@ -1,6 +1,6 @@
 /** What a test may have go wrong, as the official client sees it. */
 import { persistentSubscriptionToStreamSettingsFromDefaults } from "@eventstore/db-client";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Fault, Faults } from "./faults.ts";
 import { pause } from "./faulty-call.ts";
 import {
@@ -14,6 +14,7 @@ import {
   open,
   PLAIN,
   reachable,
+  soon,
   WAYS,
 } from "./kit.ts";
 
@@ -47,7 +48,7 @@ describe.each(WAYS)("an append, %s", (_, way) => {
     const { client, node } = await open();
     node.faults.add({ on, kind: "delay", delayMs: 300 });
     const slow = client.appendToStream("s", event(1), way);
-    await vi.waitUntil(() => node.counts.appends === 1);
+    await soon(() => expect(node.counts.appends === 1).toBe(true));
     expect(await contents(client, "s")).toEqual(["0:1"]);
     expect(await slow).toMatchObject({ nextExpectedRevision: 0n });
   });
@@ -215,7 +216,7 @@ describe("a node that is killed", () => {
     await client.appendToStream("s", event());
     node.faults.add({ on: "batchAppend", kind: "drop", times: 2 });
     const pending = [client.appendToStream("a", event()), client.appendToStream("b", event())].map(failureOf);
-    await vi.waitUntil(() => node.counts.appends === 3);
+    await soon(() => expect(node.counts.appends === 3).toBe(true));
     await node.kill();
     for (const failure of await Promise.all(pending))
       expect(failure.type).toMatch(/^(cancelled|unavailable)$/);
@@ -229,7 +230,7 @@ test.each(WAYS)(
     await client.appendToStream("s", event(0), way);
     node.faults.add({ on: pointOf(way), kind: "stall", delayMs: STALL_MS });
     const stalled = failureOf(client.appendToStream("s", event(1), way));
-    await vi.waitUntil(() => node.counts.calls[pointOf(way)] === 2);
+    await soon(() => expect(node.counts.calls[pointOf(way)] === 2).toBe(true));
     await node.restart();
     await stalled;
     await reachable(client);

@@ -24,14 +24,15 @@ export interface Scene {
   readonly client: EventStoreDBClient;
 }
 
+/** The server's own limit for the chunks of a batch is out of the way, so that a slow machine fails no test. */
 export const open = async (options: NodeOptions = {}): Promise<Scene> => {
-  const node = await startNode(options);
+  const node = await startNode({ commitTimeoutMs: 60_000, ...options });
   later(() => node.stop());
   return { node, client: connect(node.connectionString) };
 };
 
 export const connect = (connectionString: string): EventStoreDBClient => {
-  const client = EventStoreDBClient.connectionString(connectionString);
+  const client = EventStoreDBClient.connectionString(`${connectionString}&defaultDeadline=60000`);
   later(() => client.dispose());
   return client;
 };
@@ -81,7 +82,11 @@ export const contents = async (
 
 /** Until a client has found the node again: the first calls after a restart fail, and each makes it try anew. */
 export const reachable = (client: EventStoreDBClient): Promise<unknown> =>
-  vi.waitFor(() => client.getStreamMetadata("any"), { timeout: 10_000, interval: 20 });
+  soon(() => client.getStreamMetadata("any"));
+
+/** Until `check` passes. The test's own time limit is the limit. */
+export const soon = <T>(check: () => T | Promise<T>): Promise<T> =>
+  vi.waitFor(check, { timeout: 60_000, interval: 20 });
 
 /** Keeps what a subscription says, and waits for it. */
 export class Heard<T = unknown> {

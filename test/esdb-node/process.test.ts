@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   connect,
   contents,
@@ -14,6 +14,7 @@ import {
   open,
   PLAIN,
   reachable,
+  soon,
   WAYS,
 } from "./kit.ts";
 import { type NodeProcess, startNodeProcess } from "./node-process.ts";
@@ -49,7 +50,7 @@ test.each(WAYS)("every append that was acknowledged outlives SIGKILL, %s", async
   };
   const writers = ["a", "b", "c", "d"].map(writer);
   const enough = () => [...acknowledged.values()].reduce((sum, n) => sum + n, 0) >= 100;
-  await vi.waitUntil(enough, { timeout: 15_000, interval: 5 });
+  await soon(() => expect(enough()).toBe(true));
   await node.kill();
   killed = true;
   await Promise.all(writers);

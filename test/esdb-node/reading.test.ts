@@ -111,13 +111,11 @@ test("links are resolved where it is asked for, and stay links where it is not o
 
 test("a long stream is read to its end, however slowly the reader takes it", async () => {
   const { client } = await open();
-  for (let batch = 0; batch < 5; batch += 1)
-    await client.appendToStream("long", events(1_000, batch * 1_000));
-  let seen = 0;
+  await client.appendToStream("long", events(2_000));
+  const seen: bigint[] = [];
   for await (const { event: recorded } of client.readStream("long")) {
-    expect(recorded!.revision).toBe(BigInt(seen));
-    seen += 1;
-    if (seen % 500 === 0) await new Promise(setImmediate);
+    seen.push(recorded!.revision);
+    if (seen.length % 500 === 0) await new Promise(setImmediate);
   }
-  expect(seen).toBe(5_000);
+  expect(seen).toEqual(Array.from({ length: 2_000 }, (_, n) => BigInt(n)));
 });

@@ -218,12 +218,12 @@ test("a reader that stops holds up itself alone, and gets all of it later", asyn
   await new Promise((resolve) => slow.on("caughtUp", () => resolve(undefined)).resume());
   slow.pause();
   const quick = listen(client.subscribeToStream("s"));
-  for (let batch = 0; batch < 10; batch += 1) await client.appendToStream("s", events(300, batch * 300));
-  await quick.until((all) => all.includes("s/2999"));
+  await client.appendToStream("s", events(1_000));
+  await quick.until((all) => all.at(-1) === "s/999");
   const revisions: bigint[] = [];
   for await (const { event: recorded } of slow) {
     revisions.push(recorded!.revision);
-    if (revisions.length === 3_000) break;
+    if (revisions.length === 1_000) break;
   }
-  expect(revisions).toEqual(Array.from({ length: 3_000 }, (_, n) => BigInt(n)));
+  expect(revisions).toEqual(Array.from({ length: 1_000 }, (_, n) => BigInt(n)));
 });

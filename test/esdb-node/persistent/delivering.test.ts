@@ -1,6 +1,6 @@
 /** How a persistent subscription hands out messages: to whom, how many, how often, and in which order. */
-import { describe, expect, test, vi } from "vitest";
-import { event, events, gather, open } from "../kit.ts";
+import { describe, expect, test } from "vitest";
+import { event, events, gather, open, soon } from "../kit.ts";
 import { groupOfRuns, groupOfStream, join, spoken } from "./kit.ts";
 
 const inFlight = async (scene: Awaited<ReturnType<typeof open>>) => {
@@ -96,7 +96,7 @@ describe("again", () => {
       answer: ({ event: at }) => (at!.revision === 0n ? "retry" : "ack"),
     });
     await member.heard.until((all) => all.length === 4);
-    await vi.waitFor(async () => {
+    await soon(async () => {
       const { stats } = await client.getPersistentSubscriptionToStreamInfo("s", "g");
       expect(stats.parkedMessageCount).toBe(1n);
     });
@@ -145,7 +145,7 @@ describe("parking", () => {
       answer: ({ event: at }) => (parking && at!.revision !== 1n ? "park" : "ack"),
     });
     await member.heard.count(3);
-    await vi.waitFor(async () => {
+    await soon(async () => {
       const { stats } = await client.getPersistentSubscriptionToStreamInfo("s", "g");
       expect(stats.parkedMessageCount).toBe(2n);
     });
@@ -168,7 +168,7 @@ describe("parking", () => {
     let parking = true;
     const member = join(client, "stream", { answer: () => (parking ? "park" : "ack") });
     await member.heard.count(3);
-    await vi.waitFor(async () => {
+    await soon(async () => {
       const { stats } = await client.getPersistentSubscriptionToStreamInfo("s", "g");
       expect(stats.parkedMessageCount).toBe(3n);
     });
@@ -186,7 +186,7 @@ describe("parking", () => {
     await client.appendToStream("s", events(3));
     const member = join(client, "stream", { bufferSize: 1, answer: () => action });
     await member.heard.count(3);
-    await vi.waitFor(async () => {
+    await soon(async () => {
       const { stats } = await client.getPersistentSubscriptionToStreamInfo("s", "g");
       expect(stats).toMatchObject({ parkedMessageCount: 0n, totalInFlightMessages: 0, retryBufferCount: 0 });
     });
@@ -199,7 +199,7 @@ describe("strategies", () => {
     const { client } = await open();
     await groupOfStream(client, { consumerStrategyName: "RoundRobin" });
     const [one, two] = [join(client, "stream"), join(client, "stream")];
-    await vi.waitFor(async () => {
+    await soon(async () => {
       const { connections } = await client.getPersistentSubscriptionToStreamInfo("s", "g");
       expect(connections).toHaveLength(2);
     });
@@ -215,7 +215,7 @@ describe("strategies", () => {
     const { client } = await open();
     await groupOfStream(client, { consumerStrategyName: "DispatchToSingle" });
     const one = join(client, "stream", { bufferSize: 4, answer: () => "keep" });
-    await vi.waitFor(async () => {
+    await soon(async () => {
       const { connections } = await client.getPersistentSubscriptionToStreamInfo("s", "g");
       expect(connections).toHaveLength(1);
     });
@@ -233,7 +233,7 @@ describe("strategies", () => {
     await groupOfRuns(client, { consumerStrategyName: "Pinned" });
     const lazy = join(client, "runs", { bufferSize: 1, answer: () => "keep" });
     const busy = join(client, "runs");
-    await vi.waitFor(async () => {
+    await soon(async () => {
       const { connections } = await client.getPersistentSubscriptionToAllInfo("g");
       expect(connections).toHaveLength(2);
     });
@@ -259,7 +259,7 @@ describe("strategies", () => {
     for (let n = 0; n < 12; n += 1) await client.appendToStream(`run-${n}`, event(n));
     await first.heard.count(12);
     const second = join(client, "runs");
-    await vi.waitFor(async () => {
+    await soon(async () => {
       const { connections } = await client.getPersistentSubscriptionToAllInfo("g");
       expect(connections).toHaveLength(2);
     });

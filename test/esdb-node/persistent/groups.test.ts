@@ -4,8 +4,8 @@ import {
   persistentSubscriptionToAllSettingsFromDefaults,
   persistentSubscriptionToStreamSettingsFromDefaults,
 } from "@eventstore/db-client";
-import { describe, expect, test, vi } from "vitest";
-import { event, events, failureOf, gather, open, reachable } from "../kit.ts";
+import { describe, expect, test } from "vitest";
+import { event, events, failureOf, gather, open, reachable, soon } from "../kit.ts";
 import { groupOfRuns, groupOfStream, join } from "./kit.ts";
 
 const settings = persistentSubscriptionToStreamSettingsFromDefaults;
@@ -120,7 +120,7 @@ describe("a group", () => {
     const info = await client.getPersistentSubscriptionToStreamInfo("s", "g");
     expect(info.settings.maxRetryCount).toBe(1);
     const second = join(client, "stream");
-    await vi.waitFor(async () => {
+    await soon(async () => {
       const { connections } = await client.getPersistentSubscriptionToStreamInfo("s", "g");
       expect(connections).toHaveLength(1);
     });
@@ -135,7 +135,7 @@ describe("where a group starts", () => {
     await client.appendToStream("s", events(3));
     await client.createPersistentSubscriptionToStream("s", "g", settings({ startFrom }));
     const member = join(client, "stream");
-    await vi.waitFor(async () => {
+    await soon(async () => {
       const { connections } = await client.getPersistentSubscriptionToStreamInfo("s", "g");
       expect(connections).toHaveLength(1);
     });
@@ -178,7 +178,7 @@ describe("checkpoints", () => {
       answer: ({ event: at }) => (at!.revision === 25n ? "keep" : "ack"),
     });
     await member.heard.count(40);
-    await vi.waitFor(async () => {
+    await soon(async () => {
       const { stats } = await client.getPersistentSubscriptionToStreamInfo("s", "g");
       expect(stats.totalInFlightMessages).toBe(1);
     });
@@ -195,8 +195,12 @@ describe("checkpoints", () => {
     await client.appendToStream("s", events(5), plain);
     const member = join(client, "stream");
     await member.heard.count(5);
+    await soon(async () => {
+      const { stats } = await client.getPersistentSubscriptionToStreamInfo("s", "g");
+      expect(stats.totalInFlightMessages).toBe(0);
+    });
     now += 2_000;
-    await vi.waitFor(async () => expect(await checkpoints(client)).toEqual(["4"]));
+    await soon(async () => expect(await checkpoints(client)).toEqual(["4"]));
   });
 
   test("after a restart the group goes on from its checkpoint, and hands out again what is behind it", async () => {
@@ -205,7 +209,7 @@ describe("checkpoints", () => {
     await client.appendToStream("s", events(15));
     const before = join(client, "stream", { bufferSize: 1 });
     await before.heard.count(15);
-    await vi.waitFor(async () => expect(await checkpoints(client)).toEqual(["9"]));
+    await soon(async () => expect(await checkpoints(client)).toEqual(["9"]));
     await node.restart();
     await reachable(client);
     const after = join(client, "stream");
@@ -220,7 +224,7 @@ describe("checkpoints", () => {
     await node.restart();
     await reachable(client);
     const member = join(client, "stream");
-    await vi.waitFor(async () => {
+    await soon(async () => {
       const { connections } = await client.getPersistentSubscriptionToStreamInfo("s", "g");
       expect(connections).toHaveLength(1);
     });
@@ -248,7 +252,7 @@ describe("checkpoints", () => {
     await client.appendToStream("s", events(12));
     const before = join(client, "stream");
     await before.heard.count(12);
-    await vi.waitFor(async () => expect(await checkpoints(client)).toHaveLength(1));
+    await soon(async () => expect(await checkpoints(client)).toHaveLength(1));
     await client.deletePersistentSubscriptionToStream("s", "g");
     await groupOfStream(client);
     const after = join(client, "stream", { bufferSize: 20 });
