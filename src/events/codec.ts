@@ -57,7 +57,7 @@ export const decodeRunEvent = (recorded: RecordedEvent): Either<EventDecodeError
 
 /** An event of a thread's stream, checked. Its payloads are still encoded. A run's event is refused as one. */
 export const decodeThreadEvent = (recorded: RecordedEvent): Either<EventDecodeError, DecodedThreadEvent> =>
-  Object.hasOwn(RUN_EVENTS, recorded.type)
+  Object.hasOwn(RUN_EVENTS, recorded.type) || isSdkEvent(recorded)
     ? left(new EventDecodeError("OfRun", recorded))
     : threadCodec.decode(recorded);
 

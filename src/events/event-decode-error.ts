@@ -78,7 +78,7 @@ const explain = (
     case "OfThread":
       return `${where} as a run's: the stream belongs to a thread, which is resumed or continued and not run by workers. Give a run of your own another id.`;
     case "OfRun":
-      return `${where} as a thread's: the stream belongs to a run of the workflow engine. Give the thread another id.`;
+      return `${where} as a thread's: the stream belongs to a run, of the workflow engine or of the Workflow SDK. Give the thread another id.`;
     case "OfSdkRun":
       return `${where} as Runstream's own: the stream belongs to a run of the Workflow SDK, which its own runtime goes on with. "runstream history" reads it; the World of runstream/workflow-sdk answers for its state.`;
     case "Malformed": {

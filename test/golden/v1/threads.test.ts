@@ -144,9 +144,11 @@ describe("events of threads, version 1", () => {
     const ofThread = decodeRunEvent(examples[0]!.recorded);
     expect(isLeft(ofThread) && ofThread.left.problem).toBe("OfThread");
     const ofRun = decodeThreadEvent({ ...examples[0]!.recorded, type: "RunCreated" });
+    const ofSdk = decodeThreadEvent({ ...examples[0]!.recorded, type: "SdkRunCreated" });
+    expect(isLeft(ofSdk) && ofSdk.left.problem).toBe("OfRun");
     expect(isLeft(ofRun) && ofRun.left.problem).toBe("OfRun");
     expect(isLeft(ofRun) && ofRun.left.message).toBe(
-      "Event 0 of stream run-t1 (RunCreated) cannot be read as a thread's: the stream belongs to a run of the workflow engine. Give the thread another id.",
+      "Event 0 of stream run-t1 (RunCreated) cannot be read as a thread's: the stream belongs to a run, of the workflow engine or of the Workflow SDK. Give the thread another id.",
     );
   });
 });

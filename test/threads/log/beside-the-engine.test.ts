@@ -61,7 +61,7 @@ test("a run is not started under a thread's id, nor a thread under a run's, and 
   );
   await expect(runstream.cancel("t")).rejects.toThrow("the stream belongs to a thread");
   await expect(threads.invoke(null, { threadId: "r" })).rejects.toThrow(
-    "the stream belongs to a run of the workflow engine. Give the thread another id.",
+    "the stream belongs to a run, of the workflow engine or of the Workflow SDK. Give the thread another id.",
   );
   expect(await threads.state("t")).toMatchObject({ status: "awaiting_input" });
   expect(await runstream.get("r")).toMatchObject({ status: "pending" });

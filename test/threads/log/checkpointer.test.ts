@@ -283,7 +283,9 @@ describe("refusals and failures", () => {
     const log = await openLog("memory");
     await putEvents(log, "r1", created());
     const failure = logCheckpointer(log).get("r1");
-    await expect(failure).rejects.toThrow(/the stream belongs to a run of the workflow engine/);
+    await expect(failure).rejects.toThrow(
+      /the stream belongs to a run, of the workflow engine or of the Workflow SDK/,
+    );
     await expect(logCheckpointer(log).put(graphCheckpoint(1, { threadId: "r1" }))).rejects.toSatisfy(
       StoreError.is,
     );
