@@ -92,6 +92,7 @@ export { runIdOf, runStream } from "./events/stream-names.ts";
 export { describeEvent, formatDuration } from "./projections/event-line.ts";
 export { type HistoryEntry, readHistory, stateAt } from "./projections/history.ts";
 export { InvalidCursorError } from "./projections/invalid-cursor-error.ts";
+export { latencyOf, type RunLatency, type StepToStep } from "./projections/latency.ts";
 export { openRunIndex, type RunIndex } from "./projections/run-index.ts";
 export type { ListQuery, RunPage, RunSummary } from "./projections/run-index-queries.ts";
 export { type RunReport, runReport } from "./projections/run-report.ts";

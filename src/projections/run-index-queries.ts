@@ -13,6 +13,7 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { Position } from "../events/event-log.ts";
 import { InvalidCursorError } from "./invalid-cursor-error.ts";
+import type { RunLatency } from "./latency.ts";
 import { givenText, inSnapshot, storedText } from "./run-index-schema.ts";
 import { type ListedStatus, STATUSES } from "./run-state.ts";
 
@@ -30,6 +31,8 @@ export interface RunSummary {
   /** Of the last event that the index took notice of: not of the run's last event. */
   readonly revision: number;
   readonly position: Position;
+  /** Present where it was asked for, of a run that is over. */
+  readonly latency?: RunLatency;
   /** Why the run cannot be read by this version: such a run is owed nothing and its waits are not listed. */
   readonly problem?: string;
 }
@@ -51,6 +54,11 @@ export interface ListQuery extends RunFilter {
   readonly limit?: number;
   /** What the page before answered. */
   readonly cursor?: string;
+  /**
+   * Say of each run that is over how long its first step and those after it were in coming. The index reads the events of a run for that
+   * when it is asked about it first, and keeps what it found. Default `false`.
+   */
+  readonly latency?: boolean;
 }
 
 export interface RunPage {

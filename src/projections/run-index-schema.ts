@@ -18,7 +18,7 @@ import { RUN_PREFIX, runIdOf, runStream } from "../events/stream-names.ts";
 /** "RSix": marks a file as a run index, at offset 68 of its header. */
 const APPLICATION_ID = 0x52536978;
 /** Raised whenever the tables, or what the fold puts into them, change: every index with another number is filled again. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 const BUSY_TIMEOUT_MS = 10_000;
 
@@ -47,7 +47,8 @@ CREATE TABLE runs (
   position TEXT NOT NULL,
   problem TEXT,
   next_wake REAL,
-  ready INTEGER NOT NULL
+  ready INTEGER NOT NULL,
+  latency TEXT
 );
 CREATE INDEX runs_status ON runs (status, created_at, run);
 CREATE INDEX runs_workflow ON runs (workflow, status, created_at, run);

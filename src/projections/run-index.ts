@@ -13,6 +13,7 @@
 import { comparePositions, type EventLog, type Position } from "../events/event-log.ts";
 import { type CatchUp, catchUpOf, type IndexProgress } from "./run-index-catch-up.ts";
 import { decodeForIndex } from "./run-index-decode.ts";
+import { type RunLatencies, runLatencies } from "./run-index-latency.ts";
 import {
   type ListQuery,
   pageSize,
@@ -97,6 +98,7 @@ interface Opened {
   readonly catchUp: CatchUp;
   readonly runs: RunQueries;
   readonly waits: WaitQueries;
+  readonly latencies: RunLatencies;
   close(): void;
 }
 
@@ -113,6 +115,7 @@ export const openRunIndex = (log: EventLog, options: RunIndexOptions = {}): RunI
     catchUp: catchUpOf(database, log, decodeForIndex, options.onProgress),
     runs: runQueries(database),
     waits: waitQueries(database),
+    latencies: runLatencies(database, log),
     close: () => database.close(),
   });
 
@@ -156,7 +159,14 @@ export const openRunIndex = (log: EventLog, options: RunIndexOptions = {}): RunI
     });
 
   return {
-    list: (query = {}, asked) => ask(({ runs }) => runs.list(query), asked),
+    list: (query = {}, asked) =>
+      tracked(async (used) => {
+        if (asked?.catchUp !== false) await used.catchUp.run();
+        if (closing !== undefined) throw closed();
+        const page = used.runs.list(query);
+        if (query.latency !== true) return page;
+        return { ...page, runs: await used.latencies(page.runs, () => closing !== undefined) };
+      }),
     get: (runId, asked) => ask(({ runs }) => runs.get(runId), asked),
     count: (filter = {}, asked) => ask(({ runs }) => runs.count(filter), asked),
     problems: (limit, asked) => ask(({ runs }) => runs.problems(pageSize(limit)), asked),

@@ -1,5 +1,6 @@
 /** `runstream ls`: a page of runs, newest first. */
 import type { Command } from "commander";
+import { formatDuration } from "../../projections/event-line.ts";
 import type { RunSummary } from "../../projections/run-index-queries.ts";
 import { type ListedStatus, STATUSES } from "../../projections/run-state.ts";
 import { collect, type GlobalOptions, wholeNumber } from "../command-options.ts";
@@ -14,6 +15,7 @@ interface LsOptions extends GlobalOptions {
   readonly key?: string;
   readonly limit: number;
   readonly cursor?: string;
+  readonly latency?: true;
 }
 
 export const registerLs = (program: Command): void => {
@@ -29,6 +31,10 @@ export const registerLs = (program: Command): void => {
     )
     .option("-k, --key <key>", "only runs with this key of yours")
     .option("-n, --limit <n>", "runs on a page, at most 1,000", wholeNumber(1), 20)
+    .option(
+      "--latency",
+      "say how long the first step and those after it were in coming, of runs that are over",
+    )
     .option("--cursor <cursor>", "go on after the page that printed this cursor")
     .addHelpText("after", EXAMPLES)
     .action(async (_options, command: Command) => {
@@ -52,6 +58,7 @@ const ls = async (options: LsOptions): Promise<void> => {
     ...(options.status !== undefined && { status: statusesOf(options.status) }),
     ...(key !== undefined && { key }),
     ...(cursor !== undefined && { cursor }),
+    ...(options.latency && { latency: true }),
     limit,
   };
   existingStore(store);
@@ -66,7 +73,7 @@ const ls = async (options: LsOptions): Promise<void> => {
   });
   if (options.json) return printJson(page);
   if (page.runs.length === 0) return tell("No runs.");
-  await print(listing(page.runs));
+  await print(listing(page.runs, options.latency === true));
   if (page.cursor !== undefined) tell(out.dim(`There are more: --cursor ${page.cursor}`));
 };
 
@@ -81,14 +88,21 @@ const statusesOf = (asked: readonly string[]): ListedStatus[] =>
       throw usageError(`There is no status ${JSON.stringify(text)}.${hint} A run is ${STATUSES.join(", ")}.`);
     });
 
-const listing = (runs: readonly RunSummary[]): string => {
+const listing = (runs: readonly RunSummary[], latency: boolean): string => {
   const rows = runs.map((run): (string | Cell)[] => [
     harmless(run.runId),
     harmless(run.workflow),
     { text: run.status, color: () => statusText(run.status) },
     new Date(run.createdAt).toISOString().slice(0, 19).replace("T", " "),
     harmless(run.key ?? ""),
+    ...(latency ? latencyCells(run) : []),
     run.problem === undefined ? "" : { text: `cannot be read: ${harmless(run.problem)}`, color: out.red },
   ]);
-  return table([["RUN", "WORKFLOW", "STATUS", "CREATED (UTC)", "KEY", ""], ...rows]);
+  const head = latency ? ["FIRST STEP", "NEXT STEPS"] : [];
+  return table([["RUN", "WORKFLOW", "STATUS", "CREATED (UTC)", "KEY", ...head, ""], ...rows]);
 };
+
+const latencyCells = ({ latency }: RunSummary): string[] =>
+  [latency?.timeToFirstStepMs, latency?.stepToStep?.medianMs].map((ms) =>
+    ms === undefined ? "" : formatDuration(ms),
+  );

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { Payload } from "../../events/payload.ts";
 import { formatDuration, formatInstant, waitName } from "../../projections/event-line.ts";
+import type { RunLatency } from "../../projections/latency.ts";
 import type { RunReport } from "../../projections/run-report.ts";
 import type { Timeline, TimelineRow } from "../../projections/timeline.ts";
 import { commandHint } from "../command-hint.ts";
@@ -17,7 +18,7 @@ export const registerShow = (program: Command): void => {
     .summary("what a run did, returned, and is waiting for")
     .description(
       "Shows what a run was given and what it returned, what it did, what it is waiting for and until when, how long " +
-        "it took to its first step, and which step bodies were begun more than once (because a worker died in them).",
+        "it took to its first step and from a step to the next, and which step bodies were begun more than once (because a worker died in them).",
     )
     .argument("<run>", "the run's id, or the beginning of it")
     .addHelpText("after", EXAMPLES)
@@ -45,6 +46,7 @@ interface Shown {
   /** Absent where the run has not completed. */
   readonly completed: { readonly output?: Payload } | undefined;
   readonly report: RunReport;
+  readonly latency: RunLatency;
   readonly timeline: Timeline;
 }
 
@@ -53,7 +55,9 @@ const show = async (typed: string, options: GlobalOptions): Promise<void> => {
   const { timelineBuilder } = await import("../../projections/timeline.ts");
   const { reportOf } = await import("../../projections/run-report.ts");
   const { readHistory } = await import("../../projections/history.ts");
+  const { latencyFold } = await import("../../projections/latency.ts");
   const { timeline, add } = timelineBuilder();
+  const latencies = latencyFold();
   let created: Shown["created"];
   let completed: Shown["completed"];
   const runId = await withLog(options, async (log) => {
@@ -64,6 +68,7 @@ const show = async (typed: string, options: GlobalOptions): Promise<void> => {
       if (event.type === "ThreadStarted") created = event.data;
       if (event.type === "ThreadStarted" || event.type === "ThreadContinued") completed = undefined;
       add(entry);
+      latencies.add(entry);
       if (event.type === "RunCompleted" && timeline.status === "completed") completed ??= event.data;
       if (event.type === "ThreadCompleted") completed = event.data;
     }
@@ -75,12 +80,13 @@ const show = async (typed: string, options: GlobalOptions): Promise<void> => {
     created,
     completed,
     report: reportOf(timeline),
+    latency: latencies.latency(),
     timeline,
   };
   return json ? printJson(asJson(shown)) : print(asText(shown));
 };
 
-const asJson = ({ runId, created, completed, report, timeline }: Shown): Record<string, unknown> => {
+const asJson = ({ runId, created, completed, report, latency, timeline }: Shown): Record<string, unknown> => {
   const payloads = { input: created?.input, output: completed?.output };
   const types = Object.entries(payloads).filter(([, payload]) => payload?.types !== undefined);
   const sealed = Object.entries(payloads).filter(([, payload]) => payload?.sealed !== undefined);
@@ -89,6 +95,7 @@ const asJson = ({ runId, created, completed, report, timeline }: Shown): Record<
     key: created?.key,
     revision: timeline.revision,
     ...report,
+    ...(latency.stepToStep !== undefined && { stepToStep: latency.stepToStep }),
     input: payloads.input?.json,
     output: payloads.output?.json,
     ...(report.status === "failed" && { error: { message: report.reason } }),
@@ -99,7 +106,7 @@ const asJson = ({ runId, created, completed, report, timeline }: Shown): Record<
 };
 
 const asText = (shown: Shown): string => {
-  const { runId, created, completed, report, timeline } = shown;
+  const { runId, created, completed, report, latency, timeline } = shown;
   const { steps, waitingFor, begunAgain } = report;
   const facts: [string, string][] = [
     ["workflow", harmless(report.workflow)],
@@ -116,6 +123,11 @@ const asText = (shown: Shown): string => {
     facts.push(["over", `${formatInstant(report.endedAt)}, after ${formatDuration(report.durationMs ?? 0)}`]);
   if (report.timeToFirstStepMs !== undefined)
     facts.push(["first step", `${formatDuration(report.timeToFirstStepMs)} after its creation`]);
+  if (latency.stepToStep !== undefined) {
+    const { count, medianMs, maxMs } = latency.stepToStep;
+    const longest = count === 1 ? "" : ` (median of ${count}; the longest ${formatDuration(maxMs)})`;
+    facts.push(["next steps", `${formatDuration(medianMs)} after the step before${longest}`]);
+  }
   const retries = report.retries > 0 ? `, ${report.retries} retries` : "";
   facts.push([
     "steps",
