@@ -7,11 +7,11 @@
 import type { EventLog } from "../../events/event-log.ts";
 import type { SdkChunkEvent } from "../../events/sdk-chunks.ts";
 import type { SdkQueueEvent } from "../../events/sdk-queue.ts";
+import { SPEC_VERSION } from "../../executor/spec-version.ts";
 import type { World } from "../../executor/world.ts";
 import type { WorkflowRun } from "../../executor/world-entities.ts";
 import type { Event } from "../../executor/world-events.ts";
 import { type ChunksState, chunkFold } from "./chunk-fold.ts";
-import { SPEC_VERSION } from "./decide.ts";
 import { type Deliveries, startDeliveries } from "./deliveries.ts";
 import { Directory } from "./directory.ts";
 import { newUlid } from "./ids.ts";

@@ -7,7 +7,7 @@ import {
   WorkflowWorldError,
 } from "../../executor/world-errors.ts";
 import type { StepEventRequest } from "../../executor/world-events.ts";
-import type { AnyRequest, Mint, RequestOf, SdkRequest, Verdict } from "./decide.ts";
+import type { AnyRequest, Mint, RequestOf, SdkRequest, Verdict } from "./requests.ts";
 import { isOver, type SdkRunState } from "./run-fold.ts";
 
 type LazyStart = RequestOf<"step_started"> & { eventData: { stepName: string; input: unknown } };

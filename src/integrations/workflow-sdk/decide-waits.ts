@@ -2,7 +2,7 @@
 import { left, right } from "fp-ts/lib/Either.js";
 import { EntityConflictError, HookNotFoundError, WorkflowWorldError } from "../../executor/world-errors.ts";
 import type { Event } from "../../executor/world-events.ts";
-import type { Mint, RequestOf, SdkRequest, Verdict } from "./decide.ts";
+import type { Mint, RequestOf, SdkRequest, Verdict } from "./requests.ts";
 import { isOver, liveHook, type SdkRunState } from "./run-fold.ts";
 
 type HookRequest = RequestOf<"hook_created" | "hook_received" | "hook_disposed">;

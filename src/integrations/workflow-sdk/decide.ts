@@ -8,7 +8,8 @@
  * - A2 A lazy start makes its step: of any number of them one is accepted.
  * - A3 Nothing is received by a hook that is disposed or whose run is over.
  */
-import { type Either, left, right } from "fp-ts/lib/Either.js";
+import { left, right } from "fp-ts/lib/Either.js";
+import { SPEC_VERSION } from "../../executor/spec-version.ts";
 import {
   EntityConflictError,
   PreconditionFailedError,
@@ -17,45 +18,20 @@ import {
   WorkflowRunNotFoundError,
   WorkflowWorldError,
 } from "../../executor/world-errors.ts";
-import type {
-  CreateEventParams,
-  CreateEventRequest,
-  Event,
-  EventResult,
-  RunCreatedEventRequest,
-} from "../../executor/world-events.ts";
+import type { Event, EventResult } from "../../executor/world-events.ts";
 import { attributeFault } from "./attributes.ts";
 import { decideStep, isLazyStart } from "./decide-steps.ts";
 import { decideHook, decideWait } from "./decide-waits.ts";
 import { fresh } from "./fresh.ts";
 import { nextEventId } from "./ids.ts";
+import type { AnyRequest, Mint, RequestOf, SdkRequest, Verdict } from "./requests.ts";
 import { isOver, type SdkRunState, timeOfId } from "./run-fold.ts";
-import type { Decide, Decision } from "./stream-session.ts";
+import type { Decide } from "./stream-session.ts";
 
-/** The spec version of the Workflow SDK that this World speaks. */
-export const SPEC_VERSION = 5;
 /** Runs up to this version were made before there were events. */
 const LEGACY_SPEC_VERSION = 1;
 const LEGACY_EVENTS: ReadonlySet<string> = new Set(["run_cancelled", "wait_completed", "hook_received"]);
 const MAX_REASON_LENGTH = 512;
-
-/** What is asked of a run. */
-export interface SdkRequest<R extends AnyRequest = AnyRequest> {
-  readonly runId: string;
-  readonly event: R;
-  readonly params: CreateEventParams;
-  /** Epoch milliseconds. */
-  readonly now: number;
-  /** For `hook_created`: the run that holds the token, where another hook does. */
-  readonly tokenHeldBy?: string;
-}
-
-export type AnyRequest = RunCreatedEventRequest | CreateEventRequest;
-export type RequestOf<T extends AnyRequest["eventType"]> = Extract<AnyRequest, { eventType: T }>;
-export type Verdict = Either<Error, Decision<SdkRunState, Event, EventResult>>;
-
-/** Turns requests into events, each after the one before. */
-export type Mint = (event: object, fromOutside?: boolean) => Event;
 
 export const decideEvent =
   (request: SdkRequest): Decide<SdkRunState, Event, EventResult> =>

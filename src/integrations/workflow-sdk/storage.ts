@@ -30,12 +30,13 @@ import type {
   PaginationOptions,
   ResolveData,
 } from "../../executor/world-events.ts";
-import { type AnyRequest, decideEvent } from "./decide.ts";
+import { decideEvent } from "./decide.ts";
 import type { Directory } from "./directory.ts";
 import { fromStored, resolved } from "./event-form.ts";
 import { fresh } from "./fresh.ts";
 import { newRunId, runIdFault } from "./ids.ts";
 import { MAX_PAGE, pageOf } from "./pages.ts";
+import type { AnyRequest } from "./requests.ts";
 import { liveHook, type SdkRunState, sdkRunFold } from "./run-fold.ts";
 import type { SessionPool } from "./session-pool.ts";
 import { reserveToken, tokenHolder } from "./tokens.ts";
