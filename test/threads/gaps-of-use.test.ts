@@ -8,6 +8,7 @@ import type {
   WorkflowOptions,
 } from "../../src/threads/index.ts";
 import { workflow } from "../../src/threads/index.ts";
+import { mortal } from "./mortal-worker.ts";
 import { failureOf, last, listed, listener, stepsIn } from "./reading.ts";
 import { onEach, STORES } from "./stores.ts";
 import { inTime, pause, turns, withTimeAtRest } from "./time.ts";
@@ -66,6 +67,23 @@ onEach(STORES, "gaps", (store) => {
     expect(vi.getTimerCount()).toBe(0);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(contexts[0]!.signal.aborted).toBe(false);
+  });
+
+  test("G15 with its start recorded, a run goes on whose worker died in the first step", async () => {
+    const early = (checkpointer = store().worker()) =>
+      workflow((input: string, { step }) => step("one", () => `${input} 1`), {
+        checkpointer,
+        recordStart: true,
+      });
+    const life = mortal({ operation: 1, when: "before" });
+    early(store().worker(life.passage)).stream("in", { threadId: "t" });
+    await inTime(life.died);
+    expect(await early().state("t")).toMatchObject({
+      step: 1,
+      status: "running",
+      state: { input: "in", steps: {} },
+    });
+    expect(await last(early().continue("t"))).toMatchObject({ type: "done", output: "in 1", step: 3 });
   });
 
   test("G16 the output of the run before is not the output of one that goes on and fails", async () => {

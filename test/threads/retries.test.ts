@@ -106,40 +106,46 @@ onEach(STORES, "attempts", (store) => {
     expect(signals[0]).not.toBe(signals[1]);
   });
 
-  test("19.4/15 onError is not asked about an abort, a question or a drain", async () => {
-    const asked: string[] = [];
-    const stop = new AbortController();
-    const control = { draining: false };
-    const options = (name: string): StepOptions<unknown> => ({
-      retry: { maxAttempts: 3, initialIntervalMs: 1 },
-      onError: () => asked.push(name),
-    });
-    const spared = (which: string) =>
-      workflow(
-        (_: undefined, { step, interrupt }) =>
-          step(
-            which,
-            async ({ signal }) => {
-              if (which === "question") return interrupt({ reason: "well?" });
-              if (which === "abort") {
-                queueMicrotask(() => stop.abort());
-                await aborted(signal);
-                throw new Error("stopped in the middle");
-              }
-              control.draining = true;
-              return step("refused", () => "never", options("the refused step"));
-            },
-            options(which),
-          ),
-        { checkpointer: store().worker() },
+  test.each([1, 3])(
+    "19.4/15 onError is not asked about an abort, a question or a drain, with %i attempts",
+    async (maxAttempts) => {
+      const { types, onEvent } = listener();
+      const asked: string[] = [];
+      const stop = new AbortController();
+      const control = { draining: false };
+      const options = (name: string): StepOptions<unknown> => ({
+        retry: { maxAttempts, initialIntervalMs: 1 },
+        onError: () => asked.push(name),
+      });
+      const spared = (which: string) =>
+        workflow(
+          (_: undefined, { step, interrupt }) =>
+            step(
+              which,
+              async ({ signal }) => {
+                if (which === "question") return interrupt({ reason: "well?" });
+                if (which === "abort") {
+                  queueMicrotask(() => stop.abort());
+                  await aborted(signal);
+                  throw new Error("stopped in the middle");
+                }
+                control.draining = true;
+                return step("refused", () => "never", options("the refused step"));
+              },
+              options(which),
+            ),
+          { checkpointer: store().worker() },
+        );
+      const stopped = await inTime(
+        spared("abort").invoke(undefined, { threadId: "a", signal: stop.signal, onEvent }),
       );
-    const stopped = await inTime(spared("abort").invoke(undefined, { threadId: "a", signal: stop.signal }));
-    const asking = await inTime(spared("question").invoke(undefined, { threadId: "q" }));
-    const drained = await failureOf(inTime(spared("drain").invoke(undefined, { threadId: "d", control })));
-    expect([stopped.status, asking.status]).toEqual(["interrupted", "awaiting_input"]);
-    expect(drained).toMatchObject({ name: "GraphDrainedError", threadId: "d", step: 1 });
-    expect(asked).toEqual([]);
-  });
+      const asking = await inTime(spared("question").invoke(undefined, { threadId: "q" }));
+      const drained = await failureOf(inTime(spared("drain").invoke(undefined, { threadId: "d", control })));
+      expect([stopped.status, asking.status]).toEqual(["interrupted", "awaiting_input"]);
+      expect(drained).toMatchObject({ name: "GraphDrainedError", threadId: "d", step: 1 });
+      expect([asked, types()]).toEqual([[], ["task_start", "checkpoint"]]);
+    },
+  );
 
   const flow = (name: string, options: StepOptions<string>, failures: number) =>
     workflow(
