@@ -66,6 +66,12 @@ export interface StepOptions<S extends Schema = Schema, T = unknown> {
   readonly onError?: (failure: StepFailure) => T | Promise<T>;
   /** Checked before the result is recorded, and again when it is read back; the step's result is the schema's output. */
   readonly schema?: S;
+  /**
+   * Begins the body while its claim, and what the workflow was told before, are still on their way into the log. For bodies that may run
+   * without a trace of it and run again: what they do is cheap, or does no harm twice. Where the claim is lost the outcome is discarded.
+   * Holds for the first try of the first walk that comes to the step; a step inside a step is never optimistic. Default `false`.
+   */
+  readonly optimistic?: boolean;
 }
 
 export interface SleepOptions {

@@ -26,7 +26,7 @@ export interface Ctx extends Omit<WorkflowContext, "step" | "sleep"> {
   step<T = any>(
     name: string,
     fn: () => T | Promise<T>,
-    options?: { maxAttempts?: number; schema?: unknown },
+    options?: { maxAttempts?: number; schema?: unknown; optimistic?: boolean },
   ): Promise<T>;
   sleep(label: string, until: number | Date, options?: { correlationId?: string }): Promise<void>;
 }

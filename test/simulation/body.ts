@@ -17,8 +17,8 @@ import { hash } from "./random.ts";
 
 /** What the world wants to know of one walk. */
 export interface WalkWitness {
-  /** A step's body begins; what it throws breaks the history off. */
-  readonly bodyStarts: (key: string) => void;
+  /** A step's body begins, of an optimistic step perhaps before its claim is recorded; what it throws breaks the history off. */
+  readonly bodyStarts: (key: string, optimistic: boolean) => void;
   /** The outside takes its time. */
   readonly pause: (key: string) => Promise<void>;
   /** A result reached the body. `text` shows it. */
@@ -159,7 +159,7 @@ const runStep = (node: StepNode, name: string, frame: Frame, given: string): Pro
   let tries = 0;
   const body = async (): Promise<unknown> => {
     tries += 1;
-    frame.witness.bodyStarts(key);
+    frame.witness.bodyStarts(key, node.optimistic === true && tries === 1);
     for (let i = 0; i < node.pauses; i += 1) await frame.witness.pause(key);
     if (node.ends === "exhausted") throw new Error(failureText(key, node.ends));
     if (tries <= node.fails) {
@@ -174,8 +174,13 @@ const runStep = (node: StepNode, name: string, frame: Frame, given: string): Pro
     for (const inner of node.inner) last = await runStep(inner, `${key}.${inner.name}`, frame, last);
     return stepValue(key, last);
   };
-  const { maxAttempts } = node;
-  return watch(frame, { of: "step", key }, () => frame.ctx.step(name, body, { maxAttempts }), show);
+  const { maxAttempts, optimistic = false } = node;
+  return watch(
+    frame,
+    { of: "step", key },
+    () => frame.ctx.step(name, body, { maxAttempts, optimistic }),
+    show,
+  );
 };
 
 /** Asks, and takes down the answer at the moment at which the body has it. */

@@ -5,7 +5,7 @@
  * or from chance is used. A *free* one has races of everything with everything, shares step names between branches, and branches on
  * what it was told, so that the smallest difference between two walks shows.
  */
-import type { Random } from "./random.ts";
+import { hash, type Random } from "./random.ts";
 
 export interface StepNode {
   readonly kind: "step";
@@ -20,6 +20,8 @@ export interface StepNode {
   readonly pauses: number;
   /** Steps that the body calls. */
   readonly inner: readonly StepNode[];
+  /** Its body begins beside its claim. */
+  readonly optimistic?: boolean;
 }
 
 export type Node =
@@ -116,4 +118,27 @@ export const arbitraryProgram = (random: Random, size: number): Program => {
   const body: Node[] = [];
   while (left > 0) body.push(node(0));
   return { determinate, body };
+};
+
+/** The same program, of whose steps about half are optimistic: which, their names say, so that nothing is drawn for it. */
+export const withOptimism = ({ determinate, body }: Program): Program => ({
+  determinate,
+  body: body.map(optimisticNode),
+});
+
+const optimisticNode = (node: Node): Node => {
+  switch (node.kind) {
+    case "step":
+      return { ...node, optimistic: hash(node.name) % 2 === 0 };
+    case "all":
+    case "race":
+      return { ...node, branches: node.branches.map((branch) => branch.map(optimisticNode)) };
+    case "try":
+    case "loop":
+      return { ...node, body: node.body.map(optimisticNode) };
+    case "branch":
+      return { ...node, odd: node.odd.map(optimisticNode), even: node.even.map(optimisticNode) };
+    default:
+      return node;
+  }
 };

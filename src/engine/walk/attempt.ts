@@ -9,12 +9,15 @@
  * - A4 The charge is given back only by a refusal; death, abort, a repeated try and a settled step keep it.
  * - A5 Store trouble, or a refusal, that reaches the body through a step inside it is not the body's failure: nothing is recorded, no
  *   try is used up.
+ * - A6 An optimistic step gives up A1 for its first try: the body begins beside its claim. Its outcome counts only under the claim: where
+ *   that fails, or somebody else settled the step, it is discarded. The attempt ends when the body has.
  */
 import { PayloadError } from "../../events/payload.ts";
+import type { Outcome } from "../attempts/attempt.ts";
 import type { StepEntry } from "../journal-store.ts";
 import { abandonedStepMessage, Refusal } from "../refusals.ts";
 import { messageOf } from "../step-errors.ts";
-import { makeTries, type StepPlan } from "./tries.ts";
+import { beginEarly, makeTries, type StepPlan } from "./tries.ts";
 import type { Walk } from "./walk.ts";
 import type { StepJournal } from "./walk-journal.ts";
 
@@ -28,6 +31,8 @@ export interface AttemptScope {
   readonly clock: () => number;
   /** No other walk has ever reached this key: the place to refuse a divergence, by throwing. */
   readonly onFirstReach: () => void;
+  /** An optimistic body begins: whether its step is this walk's to settle is known when `claim` settles. */
+  readonly onClaiming: (claim: Promise<unknown>) => void;
   /** Another walk settled the step meanwhile. */
   readonly onLateAnswer: (entry: StepEntry) => void;
   readonly narrate: (line: string) => void;
@@ -38,13 +43,37 @@ export interface AttemptScope {
 }
 
 export const attemptStep = async (call: StepPlan, scope: AttemptScope): Promise<void> => {
+  const { walk } = scope;
+  walk.signal.throwIfAborted();
+  walk.throwIfOver();
+  const claimedBefore = walk.journal.wasClaimed(call.key);
+  if (!call.optimistic || claimedBefore) return attemptClaimed(call, scope, claimedBefore);
+  let first: Promise<Outcome<unknown>> | undefined;
+  try {
+    await attemptClaimed(call, scope, false, () => {
+      first = beginEarly(call, walk);
+      return first;
+    });
+  } finally {
+    // Whatever became of the claim: what was begun comes to rest with the attempt (A6).
+    await first;
+  }
+};
+
+/** `early` begins the body beside the claim. */
+const attemptClaimed = async (
+  call: StepPlan,
+  scope: AttemptScope,
+  claimedBefore: boolean,
+  early?: () => Promise<Outcome<unknown>>,
+): Promise<void> => {
   const { walk, journal, clock } = scope;
   const { key, maxAttempts } = call;
   const startedAt = clock();
-  walk.signal.throwIfAborted();
-  walk.throwIfOver();
-  const claimedBefore = walk.journal.wasClaimed(key);
-  const holders = await journal.claimAttempt(key, walk.holder, ATTEMPT_LEASE_MS);
+  const claim = journal.claimAttempt(key, walk.holder, ATTEMPT_LEASE_MS);
+  if (early !== undefined) scope.onClaiming(claim);
+  const first = early?.();
+  const holders = await claim;
   if (holders === 1 && !claimedBefore) scope.onFirstReach();
   if (holders > 1) {
     const settled = await journal.readStep(key);
@@ -55,7 +84,7 @@ export const attemptStep = async (call: StepPlan, scope: AttemptScope): Promise<
     }
     if (holders > maxAttempts) await refuseAbandoned(call, holders - 1, scope);
   }
-  const made = await makeTries(call, scope);
+  const made = await makeTries(call, scope, first);
   if (made.ok) return settleResult(call, scope, { output: made.value, attempts: made.attempts, startedAt });
   return scope.settle(failedEntry(call, scope, messageOf(made.error), made.attempts, startedAt));
 };

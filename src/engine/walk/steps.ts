@@ -39,6 +39,9 @@ export const createSteps = (scope: ContextScope, options: StepsOptions): Steps =
   const recorded = new Map(options.steps.map((entry) => [entry.key, entry]));
   const divergence = createDivergenceWatch(options.steps, options.order);
 
+  /** Of optimistic steps, by key: what is inside one is recorded only under its claim. */
+  const claiming = new Map<string, Promise<unknown>>();
+
   let entries = options.steps.length;
 
   /** One more that may settle: counted when it is asked for, so that a walk ends where the next one would refuse to begin. */
@@ -72,7 +75,7 @@ export const createSteps = (scope: ContextScope, options: StepsOptions): Steps =
   const step = (
     name: string,
     fn: StepBody,
-    { maxAttempts, schema, retry, timeout, onError }: StepOptions = {},
+    { maxAttempts, schema, retry, timeout, onError, optimistic = false }: StepOptions = {},
   ): Promise<unknown> => {
     textArgument("The name of a step", name);
     const budget = triesArgument(
@@ -97,9 +100,11 @@ export const createSteps = (scope: ContextScope, options: StepsOptions): Steps =
         retry: retry === undefined ? undefined : retryRules(DEFAULT_RETRY, retry),
         limits: timeout,
         onError,
+        optimistic: optimistic && !inside,
       };
       const comesToRest = journal.wasClaimed(key) ? divergence.resumed() : () => {};
-      const attempt = gate.run(() =>
+      const outerClaim = inside ? claiming.get(currentStep()?.key ?? "") : undefined;
+      const begin = (): Promise<void> =>
         attemptStep(call, {
           walk,
           journal: inside ? journal.inside : journal,
@@ -111,9 +116,10 @@ export const createSteps = (scope: ContextScope, options: StepsOptions): Steps =
           onLateAnswer: (late) => divergence.answeredLate(late),
           narrate: options.narrate,
           give: (settled) => give(settled),
+          onClaiming: (claim) => claiming.set(key, claim),
           settle: (settled) => (inside ? answers.settleInside(settled, give) : answers.settle(settled, give)),
-        }),
-      );
+        });
+      const attempt = gate.run(outerClaim === undefined ? begin : () => outerClaim.then(begin));
       attempt.then(comesToRest, comesToRest);
       return attempt;
     });

@@ -29,6 +29,8 @@ export interface StepPlan {
   readonly retry: RetryRules | undefined;
   readonly limits: AttemptLimits | undefined;
   readonly onError: ((failure: StepFailure) => unknown) | undefined;
+  /** The first try may begin before the step is claimed. */
+  readonly optimistic: boolean;
 }
 
 export interface TryScope {
@@ -37,13 +39,25 @@ export interface TryScope {
   readonly narrate: (line: string) => void;
 }
 
-/** Rejects with the walk's abort, and with what is no failure of the body (A5). */
-export const makeTries = async (plan: StepPlan, scope: TryScope): Promise<Made<unknown>> => {
+/** The first try, begun before its turn: without a charge, and before what the body was told is recorded. Never rejects. */
+export const beginEarly = (plan: StepPlan, walk: Walk): Promise<Outcome<unknown>> => tryOnce(plan, 1, walk);
+
+/** Rejects with the walk's abort, and with what is no failure of the body (A5). `first`: the first try, where it has begun already. */
+export const makeTries = async (
+  plan: StepPlan,
+  scope: TryScope,
+  first?: Promise<Outcome<unknown>>,
+): Promise<Made<unknown>> => {
   const { walk, clock, narrate } = scope;
   const { key, name, maxAttempts } = plan;
   const made = await makeAttempts<unknown>({
     signal: walk.signal,
     make: async (attempt) => {
+      if (attempt === 1 && first !== undefined) {
+        const outcome = await first;
+        walk.throwTroubleIn(key);
+        return outcome;
+      }
       for (let told = walk.journal.unrecorded(); told !== undefined; told = walk.journal.unrecorded())
         await told;
       walk.signal.throwIfAborted();
