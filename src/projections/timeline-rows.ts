@@ -1,7 +1,7 @@
 /**
  * What a timeline consists of: rows of steps, reads, sleeps, hooks and questions, and what is said of the run as a whole.
  *
- * Not here: the folds that make it (timeline, timeline-threads).
+ * Not here: the folds that make it (timeline, timeline-threads, timeline-sdk).
  */
 import type { ListedStatus } from "./run-state.ts";
 
@@ -108,10 +108,4 @@ export const addRow = (timeline: Timeline, rows: Rows, name: string, row: Timeli
   if (rows.has(name)) return;
   rows.set(name, row);
   timeline.rows.push(row);
-};
-
-/** A step's name, which is its key without the occurrence: names may hold `#`, so the last one counts. */
-export const stepName = (key: string): string => {
-  const mark = key.lastIndexOf("#");
-  return mark === -1 ? key : key.slice(0, mark);
 };

@@ -5,7 +5,7 @@
  */
 import type { ThreadCheckpointPut, ThreadEvent, ThreadStatus } from "../events/catalogue.ts";
 import type { Payload } from "../events/payload.ts";
-import { addRow, type QuestionRow, type Rows, stepName, type Timeline } from "./timeline-rows.ts";
+import { addRow, type QuestionRow, type Rows, type Timeline } from "./timeline-rows.ts";
 
 export const foldThreadEvent = (timeline: Timeline, rows: Rows, event: ThreadEvent): void => {
   timeline.thread = true;
@@ -71,6 +71,12 @@ const end = (timeline: Timeline, status: "completed" | "failed", at: number, rea
   stop(timeline, status, reason);
   timeline.endedAt = at;
 };
+
+/** The mark of a second or later call of a name; a `#` of the name's own has a `\` before it there. */
+const OCCURRENCE = /(?<=(?:^|[^\\])(?:\\\\)*)#\d+$/;
+
+/** A step's name, out of its key (threads/step-keys says how keys are made): without the occurrence, and without escapes. */
+const stepName = (key: string): string => key.replace(OCCURRENCE, "").replaceAll(/\\([\\#])/g, "$1");
 
 const settled = (
   timeline: Timeline,

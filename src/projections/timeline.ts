@@ -13,7 +13,7 @@ import { isSdkEvent, isThreadEvent, type RunEvent } from "../events/catalogue.ts
 import type { HistoryEntry } from "./history.ts";
 import { deadlineKey } from "./hook-keys.ts";
 import { isTerminal, type RunStatus } from "./run-state.ts";
-import { addRow, type ReadRow, type Rows, type StepRow, stepName, type Timeline } from "./timeline-rows.ts";
+import { addRow, type ReadRow, type Rows, type StepRow, type Timeline } from "./timeline-rows.ts";
 import { foldSdkEvent } from "./timeline-sdk.ts";
 import { foldThreadEvent } from "./timeline-threads.ts";
 
@@ -130,6 +130,12 @@ const end = (timeline: Timeline, status: RunStatus, at: number, reason: string |
   timeline.status = status;
   timeline.endedAt = at;
   if (reason !== undefined) timeline.reason = reason;
+};
+
+/** A step's name, which is its key without the occurrence: names may hold `#`, so the last one counts. */
+const stepName = (key: string): string => {
+  const mark = key.lastIndexOf("#");
+  return mark === -1 ? key : key.slice(0, mark);
 };
 
 const stepAt = (timeline: Timeline, rows: Rows, key: string): StepRow | undefined => {

@@ -12,6 +12,7 @@ import { runReport } from "../../src/projections/run-report.ts";
 import { foldThread } from "../../src/projections/thread-state.ts";
 import { timelineBuilder, timelineOf } from "../../src/projections/timeline.ts";
 import { createMemoryLog } from "../../src/store-memory/index.ts";
+import { StepKeys } from "../../src/threads/step-keys.ts";
 import { all, created } from "./scene.ts";
 
 const begun = (at = 1_000, more: Partial<Extract<ThreadEvent, { type: "ThreadStarted" }>["data"]> = {}) =>
@@ -313,6 +314,17 @@ describe("in a timeline, a thread", () => {
       reason: "lost",
       endedAt: 8,
     });
+  });
+
+  test("names its steps as the workflow does, whatever their names", () => {
+    fc.assert(
+      fc.property(fc.array(fc.stringMatching(/^[a\\#12]{0,6}$/), { maxLength: 12 }), (names) => {
+        const keys = new StepKeys();
+        const steps = names.map((name, at) => step(keys.next(name), at + 1));
+        const { rows } = timelineOf(entries(begun(1), ...steps));
+        expect(rows.map((row) => row.kind === "step" && row.name)).toEqual(names);
+      }),
+    );
   });
 
   test("T3 folded in two parts is the same", () => {
