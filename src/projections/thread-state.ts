@@ -141,28 +141,32 @@ export const checkpointAt = ({ checkpoints }: ThreadState, step?: number): Threa
 
 /** The thread as it is after everything folded: between the facts of one checkpoint, what is known of it so far. */
 export const presentPlace = (state: ThreadState): ThreadCheckpoint => {
-  const { life, revision, status, workflow, metadata, createdAt = 0 } = state;
+  const { life, revision, status, createdAt = 0 } = state;
   const last = checkpointAt(state);
   if (last?.revision === revision) return last;
-  const asked = life.asked.length;
   return {
+    ...placeOf(state),
     step: last?.step ?? 0,
-    revision,
     status,
-    workflow,
-    metadata,
-    life,
-    steps: life.steps.length,
-    answers: life.answers.length,
-    asked,
-    waitsFrom: status === "awaiting_input" && last?.life === life ? last.waitsFrom : asked,
-    output: undefined,
-    error: undefined,
-    drained: undefined,
+    waitsFrom: status === "awaiting_input" && last?.life === life ? last.waitsFrom : life.asked.length,
     at: last?.at ?? createdAt,
-    whole: undefined,
   };
 };
+
+/** Where the thread is in its life, and nothing that only a checkpoint's end says. */
+const placeOf = ({ life, revision, workflow, metadata }: ThreadState) => ({
+  revision,
+  workflow,
+  metadata,
+  life,
+  steps: life.steps.length,
+  answers: life.answers.length,
+  asked: life.asked.length,
+  output: undefined,
+  error: undefined,
+  drained: undefined,
+  whole: undefined,
+});
 
 const takeUp = (
   state: ThreadState,
@@ -189,26 +193,16 @@ const checkpoint = (
   status: ThreadStatus,
   more: Partial<Pick<ThreadCheckpoint, "output" | "error" | "drained" | "whole">> = {},
 ): void => {
-  const { checkpoints, life, revision, workflow, metadata } = state;
-  const asked = life.asked.length;
+  const { checkpoints, life } = state;
   const before = checkpoints.at(-1);
   while (checkpoints.length > 0 && checkpoints.at(-1)!.step >= step) checkpoints.pop();
+  const first = before?.life === life ? before.asked : 0;
   checkpoints.push({
+    ...placeOf(state),
     step,
-    revision,
     status,
-    workflow,
-    metadata,
-    life,
-    steps: life.steps.length,
-    answers: life.answers.length,
-    asked,
-    waitsFrom: status !== "awaiting_input" ? asked : before?.life === life ? before.asked : 0,
-    output: undefined,
-    error: undefined,
-    drained: undefined,
+    waitsFrom: status === "awaiting_input" ? first : life.asked.length,
     at,
-    whole: undefined,
     ...more,
   });
   state.status = status;
