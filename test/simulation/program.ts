@@ -142,3 +142,16 @@ const optimisticNode = (node: Node): Node => {
       return node;
   }
 };
+
+/** The names of the steps whose bodies may begin before their claims. */
+export const optimisticNames = ({ body }: Program): ReadonlySet<string> => {
+  const names = new Set<string>();
+  const look = (node: Node): void => {
+    if (node.kind === "step" && node.optimistic === true) names.add(node.name);
+    if (node.kind === "all" || node.kind === "race") for (const branch of node.branches) branch.forEach(look);
+    if (node.kind === "try" || node.kind === "loop") node.body.forEach(look);
+    if (node.kind === "branch") for (const one of [node.odd, node.even]) one.forEach(look);
+  };
+  body.forEach(look);
+  return names;
+};
