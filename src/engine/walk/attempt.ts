@@ -42,16 +42,16 @@ export interface AttemptScope {
   readonly settle: (entry: StepEntry) => Promise<void>;
 }
 
-export const attemptStep = async (call: StepPlan, scope: AttemptScope): Promise<void> => {
-  const { walk } = scope;
-  walk.signal.throwIfAborted();
-  walk.throwIfOver();
-  const claimedBefore = walk.journal.wasClaimed(call.key);
-  if (!call.optimistic || claimedBefore) return attemptClaimed(call, scope, claimedBefore);
+export const attemptStep = (call: StepPlan, scope: AttemptScope): Promise<void> =>
+  call.optimistic && !scope.walk.journal.wasClaimed(call.key)
+    ? attemptEarly(call, scope)
+    : attemptClaimed(call, scope);
+
+const attemptEarly = async (call: StepPlan, scope: AttemptScope): Promise<void> => {
   let first: Promise<Outcome<unknown>> | undefined;
   try {
-    await attemptClaimed(call, scope, false, () => {
-      first = beginEarly(call, walk);
+    await attemptClaimed(call, scope, () => {
+      first = beginEarly(call, scope.walk);
       return first;
     });
   } finally {
@@ -64,12 +64,14 @@ export const attemptStep = async (call: StepPlan, scope: AttemptScope): Promise<
 const attemptClaimed = async (
   call: StepPlan,
   scope: AttemptScope,
-  claimedBefore: boolean,
   early?: () => Promise<Outcome<unknown>>,
 ): Promise<void> => {
   const { walk, journal, clock } = scope;
   const { key, maxAttempts } = call;
   const startedAt = clock();
+  walk.signal.throwIfAborted();
+  walk.throwIfOver();
+  const claimedBefore = walk.journal.wasClaimed(key);
   const claim = journal.claimAttempt(key, walk.holder, ATTEMPT_LEASE_MS);
   if (early !== undefined) scope.onClaiming(claim);
   const first = early?.();
