@@ -1,3 +1,7 @@
+/**
+ * `runstream/executor`: one attempt of one step over a World of the Workflow SDK, and what a dispatcher needs around it: who owns a step,
+ * what to measure, and when a wait is continued.
+ */
 export { FatalError, RetryableError } from "../engine/step-errors.ts";
 export { type EncryptionKey, importEncryptionKey, RuntimeDecryptionError } from "./encryption.ts";
 export { DEFAULT_STEP_MAX_RETRIES, executeStep } from "./execute-step.ts";

@@ -21,9 +21,9 @@ const OWNER_DEPLOYMENT = Symbol.for("WORKFLOW_STREAM_SERVER_DEPLOYMENT_ID");
 
 /** How often a reader reconnects without having got a frame in between. */
 const RECONNECTS_IN_A_ROW = 50;
-/** How often, and how long, a writer that the body left locked is looked at, in milliseconds. */
+/** A writer that the body left locked is looked at so often, and no more after so many looks. */
 const LOCK_POLL_MS = 10;
-const LOCK_POLLS = 3000;
+const LOCK_POLLS = 3_000;
 
 /** Writes one value of a stream, and reads one back. */
 export interface ChunkCodec {

@@ -98,7 +98,10 @@ interface WrittenStep {
 
 const readStep = (written: WrittenStep): unknown => {
   const fn: StepFunction | undefined = registeredStep(written.stepId);
-  if (fn === undefined) throw new Error(`No step is registered as ${JSON.stringify(written.stepId)}`);
+  if (fn === undefined)
+    throw new Error(
+      `No step is registered as ${JSON.stringify(written.stepId)}: look at its name, and at what the deployment contains`,
+    );
   const bound =
     "boundThis" in written || "boundArgs" in written
       ? (fn as (...args: unknown[]) => unknown).bind(written.boundThis, ...(written.boundArgs ?? []))

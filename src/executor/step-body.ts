@@ -25,16 +25,19 @@ interface StepInput {
   readonly closureVars?: Record<string, unknown>;
 }
 
-const inputOf = (value: unknown, stepName: string): StepInput => {
+const inputOf = (value: unknown, { stepName, stepId, workflowRunId }: StepJob["params"]): StepInput => {
+  const step = `step ${JSON.stringify(stepName)} (${stepId} of run ${workflowRunId})`;
   if (typeof value === "object" && value !== null) {
     if ((value as Record<string, unknown>)[UNSERIALIZABLE_INPUT] === true) {
       throw new SerializationError(
-        `The arguments of step "${stepName}" could not be stored: pass plain data, or give their classes a serialised form`,
+        `The arguments of ${step} could not be stored: pass plain data, or give their classes a serialised form`,
       );
     }
     if (Array.isArray((value as { args?: unknown }).args)) return value as StepInput;
   }
-  throw new TypeError(`The input of step "${stepName}" is not a list of arguments`);
+  throw new TypeError(
+    `The input of ${step} is not a list of arguments: whoever makes a step stores { args: […] }`,
+  );
 };
 
 /** Runs the body of an attempt. Never rejects. */
@@ -44,13 +47,12 @@ export const runBody = async (job: StepJob, fn: StepFunction, start: Start): Pro
   try {
     const { startedAt } = start.step;
     if (startedAt === undefined) {
-      throw new TypeError(`The World answered step ${params.stepId} without the time of its start`);
+      throw new TypeError(
+        `The World answered step ${params.stepId} of run ${params.workflowRunId} without the time of its start: its events.create breaks the contract`,
+      );
     }
     const key = await job.key();
-    const { args, thisVal, closureVars } = inputOf(
-      await job.payloads.hydrate(start.step.input),
-      params.stepName,
-    );
+    const { args, thisVal, closureVars } = inputOf(await job.payloads.hydrate(start.step.input), params);
     const context: StepContext = {
       ...contextOf(job, start.step.attempt, startedAt, key !== undefined),
       ...(closureVars === undefined ? {} : { closureVars }),

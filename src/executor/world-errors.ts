@@ -65,13 +65,14 @@ export class ThrottleError extends WorkflowWorldError {
   }
 }
 
-/** No live hook has this token. */
+/** No live hook has this token, or this id where it was asked for by that. */
 export class HookNotFoundError extends Error {
   override readonly name = "HookNotFoundError";
+  /** The token, or the id. */
   readonly token: string;
   constructor(token: string) {
     super(
-      `No live hook has the token ${JSON.stringify(token)}: it was answered for good, disposed, or never opened`,
+      `No live hook has the token or id ${JSON.stringify(token)}: it was answered for good, disposed, or never opened`,
     );
     this.token = token;
   }

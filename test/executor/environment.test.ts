@@ -73,12 +73,12 @@ describe("a World's error", () => {
     expect(new HookNotFoundError("tok")).toMatchObject({
       name: "HookNotFoundError",
       token: "tok",
-      message: /"tok"/,
+      message: 'No live hook has the token or id "tok": it was answered for good, disposed, or never opened',
     });
     expect(new WorkflowRunNotFoundError("wrun_9")).toMatchObject({
       name: "WorkflowRunNotFoundError",
       runId: "wrun_9",
-      message: /"wrun_9"/,
+      message: 'There is no run "wrun_9"',
     });
     expect(new RunNotSupportedError(6, 5)).toMatchObject({
       name: "RunNotSupportedError",
