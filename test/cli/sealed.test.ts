@@ -1,7 +1,7 @@
 /** The command line on sealed payloads: with the keys, without them, and after a key was deleted. */
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { EXAMPLES, folder, lines, runstream, write } from "./command-line.ts";
+import { EXAMPLES, folder, launch, lines, runstream, write } from "./command-line.ts";
 
 const cwd = folder();
 const KEYS = write(
@@ -69,7 +69,7 @@ test("history, show and replay say erased where the key was deleted, and everyth
   expect(state).toMatchObject({ input: { sealed: "erased" }, output: { sealed: "erased" } });
 });
 
-test("a signal without the keys is refused, and says what to do", async () => {
+test("a signal without the keys is refused, and says what to do; with them another process goes on with the run", async () => {
   const refused = await runstream(["signal", "approval/17", "--payload", '{"approved":true}'], as());
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("--keys") });
   const accepted = await runstream(
@@ -77,6 +77,12 @@ test("a signal without the keys is refused, and says what to do", async () => {
     as(),
   );
   expect(accepted.code).toBe(0);
+  const worker = launch(["worker", approval, "--keys", KEYS], as());
+  await worker.says("completed sealed-2");
+  worker.child.kill("SIGTERM");
+  expect((await worker.ended).code).toBe(0);
+  const show = await runstream(["show", "sealed-2", "--json", "--keys", KEYS], as());
+  expect(JSON.parse(show.stdout)).toMatchObject({ status: "completed", input: { order: "17" } });
 });
 
 test("a module without keys, or none at all, is wrong usage", async () => {
