@@ -250,8 +250,17 @@ describe.concurrent("resume", () => {
     running.child.kill("SIGINT");
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
-    expect(stderr).toContain("Interrupted. Thread slow-1 can be continued.");
-    expect(await recorded("slow-1")).toMatchObject({ status: "interrupted" });
+    expect(stderr).toContain(
+      "Interrupted, and the answer is recorded. Thread slow-1 goes on when a program calls its workflow's continue().",
+    );
+    const { status, resolved = {} } = (await recorded("slow-1"))!;
+    expect({ status, answers: Object.values(resolved) }).toEqual({
+      status: "interrupted",
+      answers: [1],
+    });
+    expect((await answer("slow-1", "1")).stderr).toContain(
+      "Thread slow-1 is not awaiting input: it is interrupted. Nothing was recorded. Thread slow-1 goes on when a program",
+    );
   });
 
   test("asks which of several questions is answered", async () => {

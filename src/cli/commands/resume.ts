@@ -45,8 +45,8 @@ export const registerResume = (program: Command, setExit: SetExit): void => {
 
 const EXAMPLES = `
 Exit codes: 0 completed, 1 failed, or the thread waits for no answer, 2 wrong
-usage, 4 it asks again, 130 interrupted by Ctrl-C and 143 by SIGTERM (the thread
-can be continued).
+usage, 4 it asks again, 130 interrupted by Ctrl-C and 143 by SIGTERM. A thread
+that was interrupted or has failed goes on when a program continues it.
 
 Examples:
   $ runstream state order-7
@@ -96,10 +96,13 @@ const resume = async (typed: string, options: ResumeOptions): Promise<number> =>
       tell(`It asks again. See ${err.cyan(commandHint(["state", threadId], options.store))}`);
       return EXIT.parked;
     }
-    tell(`Interrupted. Thread ${harmless(threadId)} can be continued.`);
+    tell(`Interrupted, and the answer is recorded. ${carriedOn(threadId)}`);
     return stopped ?? EXIT.failed;
   });
 };
+
+const carriedOn = (threadId: string): string =>
+  `Thread ${harmless(threadId)} goes on when a program calls its workflow's continue().`;
 
 const questionOf = (
   threadId: string,
@@ -108,10 +111,13 @@ const questionOf = (
 ): PendingInterrupt => {
   const questions = checkpoint?.status === "awaiting_input" ? checkpoint.interrupts : [];
   const [first] = questions;
-  if (first === undefined)
+  if (first === undefined) {
+    const status = checkpoint?.status ?? "not recorded";
+    const remedy = status === "completed" || checkpoint === undefined ? "" : ` ${carriedOn(threadId)}`;
     throw new CliError(
-      `Thread ${harmless(threadId)} is not awaiting input: it is ${checkpoint?.status ?? "not recorded"}. Nothing was recorded.`,
+      `Thread ${harmless(threadId)} is not awaiting input: it is ${status}. Nothing was recorded.${remedy}`,
     );
+  }
   const listed = questions.map(({ id, reason }) => `  ${harmless(id)}: ${harmless(reason)}`).join("\n");
   if (asked === undefined) {
     if (questions.length === 1) return first;
