@@ -54,6 +54,16 @@ describe.concurrent("ls", () => {
     expect(rows[2]).toMatch(/^hopeless-1 +hopeless +failed /);
   });
 
+  test("says how long the first step was in coming, where it is asked", async () => {
+    const { runs } = (await page("--latency", "--workflow", "greet", "--limit", "1")) as {
+      readonly runs: readonly { readonly latency?: { readonly timeToFirstStepMs?: number } }[];
+    };
+    expect(runs[0]?.latency?.timeToFirstStepMs).toBeGreaterThanOrEqual(0);
+    expect((await page("--workflow", "greet", "--limit", "1")).runs[0]).not.toHaveProperty("latency");
+    const { stdout } = await runstream(["ls", "--latency"], { cwd });
+    expect(stdout.split("\n")[0]).toMatch(/KEY +FIRST STEP +NEXT STEPS$/);
+  });
+
   test("filters by workflow, by status (several) and by key", async () => {
     const [ofGreet, ended, ofKey] = await Promise.all([
       page("--workflow", "greet"),
