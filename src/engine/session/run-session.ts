@@ -16,7 +16,7 @@
  */
 import { isLeft } from "fp-ts/lib/Either.js";
 import { decodeRunEvent } from "../../events/codec.ts";
-import type { AppendError, EventData, EventLog } from "../../events/event-log.ts";
+import type { EventLog } from "../../events/event-log.ts";
 import { StoreError } from "../../events/store-error.ts";
 import { runStream } from "../../events/stream-names.ts";
 import { emptyRun, evolve, isTerminal, type RunState } from "../../projections/run-state.ts";
@@ -29,10 +29,8 @@ import {
   type Proposal,
   type ProposeOptions,
 } from "./batch.ts";
+import { appendExactly } from "./exact-append.ts";
 import type { Lane } from "./lane.ts";
-
-/** How often a store may leave open whether it took an append before that is the operator's matter. */
-export const MAX_UNKNOWN_OUTCOMES = 5;
 
 export class RunSession {
   readonly runId: string;
@@ -161,36 +159,22 @@ export class RunSession {
         current = true;
         continue;
       }
-      const written = await this.#write(batch.data, proposals.length > 1);
+      const written = await appendExactly({
+        log: this.#log,
+        stream: this.stream,
+        revision: this.#state.revision,
+        data: batch.data,
+        divisible: proposals.length > 1,
+        whose: `Run ${JSON.stringify(this.runId)}`,
+        catchUp: () => this.#catchUp(),
+      });
       if (written === "written") {
+        this.#known = true;
         foldBatch(this.#state, batch, this.#lanes);
         return answerBatch(batch, this.#lanes);
       }
       if (written === "found") return answerBatch(batch, this.#lanes);
       if (written === "too large") return this.#recordInHalves(proposals);
-    }
-  }
-
-  async #write(
-    data: readonly EventData[],
-    divisible: boolean,
-  ): Promise<"written" | "found" | "conflict" | "too large"> {
-    const expected = this.#state.revision === -1 ? "none" : this.#state.revision;
-    for (let unknown = 0; ; unknown += 1) {
-      const result = await this.#log.append(this.stream, expected, data)();
-      if (!isLeft(result)) {
-        this.#known = true;
-        return "written";
-      }
-      const error = result.left;
-      if (error._tag === "TooLarge" && divisible) return "too large";
-      if (error._tag === "WrongExpectedRevision" || error._tag === "UnknownOutcome") {
-        const found = await this.#catchUp();
-        if (found[0] === data[0]?.id) return "found";
-        if (found.length > 0) return "conflict";
-        if (unknown < MAX_UNKNOWN_OUTCOMES) continue;
-      }
-      throw asStoreError(this.runId, error);
     }
   }
 
@@ -208,23 +192,3 @@ export class RunSession {
 }
 
 const nothing = { _tag: "Right", right: { events: [], answer: undefined } } as const;
-
-const asStoreError = (runId: string, error: AppendError): StoreError => {
-  if (error._tag === "WrongExpectedRevision") {
-    return new StoreError(
-      `The log refuses the revision of run ${JSON.stringify(runId)} that it answers itself.`,
-      {
-        _tag: "Corrupt",
-        reason: `stream ${error.stream}: appends see revision ${error.actual}, reads do not`,
-      },
-    );
-  }
-  return new StoreError(`Run ${JSON.stringify(runId)} could not be recorded: ${reasonOf(error)}.`, error);
-};
-
-const reasonOf = (error: Exclude<AppendError, { readonly _tag: "WrongExpectedRevision" }>): string => {
-  if (error._tag === "TooLarge") {
-    return `it takes ${error.actual} bytes, and the store takes ${error.limit} at most`;
-  }
-  return "reason" in error ? error.reason : "its stream was deleted for good";
-};

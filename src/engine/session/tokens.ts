@@ -13,7 +13,7 @@ import { StoreError } from "../../events/store-error.ts";
 import { hookStream } from "../../events/stream-names.ts";
 import { isTerminal } from "../../projections/run-state.ts";
 import { JournalConflictError } from "../journal-conflict-error.ts";
-import { MAX_UNKNOWN_OUTCOMES } from "./run-session.ts";
+import { MAX_UNKNOWN_OUTCOMES } from "./exact-append.ts";
 import type { SessionPool } from "./session-pool.ts";
 
 export interface TokenHolder {

@@ -11,8 +11,9 @@
  * - Q4 An unknown outcome is settled by looking for the events' ids in the stream, never by hoping.
  */
 import { type Either, isLeft } from "fp-ts/lib/Either.js";
+import { appendExactly } from "../../engine/session/exact-append.ts";
 import type { EventDecodeError } from "../../events/event-decode-error.ts";
-import type { AppendError, EventData, EventLog, RecordedEvent } from "../../events/event-log.ts";
+import type { EventData, EventLog, RecordedEvent } from "../../events/event-log.ts";
 import { StoreError } from "../../events/store-error.ts";
 
 /** What a stream means: its events, and the state that they make. A state counts its own events. */
@@ -49,9 +50,6 @@ interface Batch<E> {
   /** Answers each proposal. */
   readonly settle: readonly (() => void)[];
 }
-
-/** How often a store may leave open whether it took an append before that is the operator's matter. */
-const MAX_UNKNOWN_OUTCOMES = 5;
 
 export class StreamSession<S extends { revision: number }, E> {
   readonly stream: string;
@@ -153,8 +151,19 @@ export class StreamSession<S extends { revision: number }, E> {
         current = true;
         continue;
       }
-      const written = await this.#write(batch.data, proposals.length > 1);
-      if (written === "written") for (const event of batch.events) this.#fold.evolve(this.#state, event);
+      const written = await appendExactly({
+        log: this.#log,
+        stream: this.stream,
+        revision: this.#state.revision,
+        data: batch.data,
+        divisible: proposals.length > 1,
+        whose: `Stream ${this.stream}`,
+        catchUp: () => this.#catchUp(),
+      });
+      if (written === "written") {
+        this.#known = true;
+        for (const event of batch.events) this.#fold.evolve(this.#state, event);
+      }
       if (written === "written" || written === "found") return settle(batch);
       if (written === "too large") return this.#recordOneByOne(proposals);
     }
@@ -184,29 +193,6 @@ export class StreamSession<S extends { revision: number }, E> {
     return { events, data, settle: answers };
   }
 
-  async #write(
-    data: readonly EventData[],
-    divisible: boolean,
-  ): Promise<"written" | "found" | "conflict" | "too large"> {
-    const expected = this.#state.revision === -1 ? "none" : this.#state.revision;
-    for (let unknown = 0; ; unknown += 1) {
-      const result = await this.#log.append(this.stream, expected, data)();
-      if (!isLeft(result)) {
-        this.#known = true;
-        return "written";
-      }
-      const error = result.left;
-      if (error._tag === "TooLarge" && divisible) return "too large";
-      if (error._tag === "WrongExpectedRevision" || error._tag === "UnknownOutcome") {
-        const found = await this.#catchUp();
-        if (found[0] === data[0]?.id) return "found";
-        if (found.length > 0) return "conflict";
-        if (unknown < MAX_UNKNOWN_OUTCOMES) continue;
-      }
-      throw asStoreError(this.stream, error);
-    }
-  }
-
   /** The batch is more than the store takes at once. */
   async #recordOneByOne(proposals: readonly Proposal<S, E>[]): Promise<void> {
     for (const proposal of proposals) {
@@ -221,21 +207,4 @@ export class StreamSession<S extends { revision: number }, E> {
 
 const settle = (batch: Batch<unknown>): void => {
   for (const answer of batch.settle) answer();
-};
-
-const asStoreError = (stream: string, error: AppendError): StoreError => {
-  if (error._tag === "WrongExpectedRevision") {
-    const reason = `stream ${stream}: appends see revision ${error.actual}, reads do not`;
-    return StoreError.corrupt(
-      `The log refuses the revision of stream ${stream} that it answers itself.`,
-      reason,
-    );
-  }
-  const reason =
-    error._tag === "TooLarge"
-      ? `it takes ${error.actual} bytes, and the store takes ${error.limit} at most`
-      : "reason" in error
-        ? error.reason
-        : "the stream was deleted for good";
-  return new StoreError(`Stream ${stream} could not be written: ${reason}.`, error);
 };

@@ -10,16 +10,14 @@
  * - T3 An unknown outcome is settled by looking for the events' ids in the stream, never by hoping.
  */
 import { isLeft } from "fp-ts/lib/Either.js";
+import { MAX_UNKNOWN_OUTCOMES, notRecorded } from "../../engine/session/exact-append.ts";
 import type { ThreadEvent } from "../../events/catalogue.ts";
 import { decodeThreadEvent, encodeEvent } from "../../events/codec.ts";
-import type { AppendError, EventData, EventLog } from "../../events/event-log.ts";
+import type { EventData, EventLog } from "../../events/event-log.ts";
 import { StoreError } from "../../events/store-error.ts";
 import { runStream } from "../../events/stream-names.ts";
 import { emptyThread, evolveThread, type ThreadState } from "../../projections/thread-state.ts";
 import { ThreadConflictError } from "./thread-conflict-error.ts";
-
-/** How often a store may leave open whether it took an append before that is the operator's matter. */
-const MAX_UNKNOWN_OUTCOMES = 5;
 
 export class ThreadStream {
   readonly threadId: string;
@@ -74,12 +72,13 @@ export class ThreadStream {
       if (!isLeft(result)) return;
       const error = result.left;
       if (error._tag !== "WrongExpectedRevision" && error._tag !== "UnknownOutcome")
-        throw storeError(this.threadId, error);
+        throw notRecorded(`Thread ${JSON.stringify(this.threadId)}`, error);
       const next = await this.#idAt(revision + 1);
       if (next === data[0]?.id) return;
       if (next !== undefined || error._tag === "WrongExpectedRevision")
         throw new ThreadConflictError(this.threadId, revision);
-      if (unknown >= MAX_UNKNOWN_OUTCOMES) throw storeError(this.threadId, error);
+      if (unknown >= MAX_UNKNOWN_OUTCOMES)
+        throw notRecorded(`Thread ${JSON.stringify(this.threadId)}`, error);
     }
   }
 
@@ -88,15 +87,3 @@ export class ThreadStream {
     return undefined;
   }
 }
-
-const storeError = (
-  threadId: string,
-  error: Exclude<AppendError, { readonly _tag: "WrongExpectedRevision" }>,
-): StoreError =>
-  new StoreError(`Thread ${JSON.stringify(threadId)} could not be recorded: ${reasonOf(error)}.`, error);
-
-const reasonOf = (error: Exclude<AppendError, { readonly _tag: "WrongExpectedRevision" }>): string => {
-  if (error._tag === "TooLarge")
-    return `a checkpoint's facts take ${error.actual} bytes, and the store takes ${error.limit} at most`;
-  return "reason" in error ? error.reason : "its stream was deleted for good";
-};
