@@ -10,22 +10,18 @@ import type { Runstream, RunstreamOptions } from "../embedded/runstream.ts";
 import { isThreadEvent } from "../events/catalogue.ts";
 import type { EventLog } from "../events/event-log.ts";
 import { runIdOf, runStream } from "../events/stream-names.ts";
+import { isServerAddress } from "../store-eventstore/address.ts";
 import type { StoreOptions } from "./command-options.ts";
 import { payloadsFrom, withKeys } from "./keys-module.ts";
 import { CliError } from "./usage-error.ts";
 
-const SERVER = /^esdb(\+discover)?:\/\//i;
-
-/** Whether `store` names a server and no file. */
-export const isServer = (store: string): boolean => SERVER.test(store);
-
 /** The store, for people to read: a connection string without its password. */
 export const shownStore = (store: string): string =>
-  isServer(store) ? store.replace(/(:\/\/[^:@/?]*):[^@/?]*@/, "$1:…@") : store;
+  isServerAddress(store) ? store.replace(/(:\/\/[^:@/?]*):[^@/?]*@/, "$1:…@") : store;
 
 /** Throws where `store` is a file that is not there. */
 export const existingStore = (store: string): string => {
-  if (isServer(store) || existsSync(store)) return store;
+  if (isServerAddress(store) || existsSync(store)) return store;
   throw new CliError(
     `There is no store at ${store}. Name one with --store or RUNSTREAM_STORE; "runstream run" and "runstream start" make it.`,
   );
@@ -34,21 +30,21 @@ export const existingStore = (store: string): string => {
 /** Where the run index is kept: where it was asked for, beside a file, and for a server in the user's cache folder. */
 export const indexFile = ({ store, index }: StoreOptions): string => {
   if (index !== undefined) return index;
-  return isServer(store) ? cachedIndex(store) : `${store}-index`;
+  return isServerAddress(store) ? cachedIndex(store) : `${store}-index`;
 };
 
 /** One for each server and login, whichever way the rest of the connection string goes. */
 const cachedIndex = (store: string): string => {
   const server = store.replace(/\?.*$/, "").replace(/:\/\/([^:@/]*):[^@/]*@/, "://$1@");
   const mark = createHash("sha256").update(server).digest("hex").slice(0, 12);
-  const name = server.replace(SERVER, "").replace(/[^\w.-]+/g, "_");
+  const name = server.replace(/^.*?:\/\//, "").replace(/[^\w.-]+/g, "_");
   return join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "runstream", `${name}-${mark}-index`);
 };
 
 /** {@link indexFile}, in a folder that is there. */
 export const readyIndexFile = (options: StoreOptions): string => {
   const path = indexFile(options);
-  if (!isServer(options.store) || existsSync(path)) return path;
+  if (!isServerAddress(options.store) || existsSync(path)) return path;
   try {
     mkdirSync(dirname(path), { recursive: true });
     return path;
@@ -61,7 +57,7 @@ export const readyIndexFile = (options: StoreOptions): string => {
 
 /** Opens the log of a server, or of a file, which is made where there is none. */
 const openLog = async (store: string): Promise<EventLog> => {
-  if (isServer(store)) {
+  if (isServerAddress(store)) {
     const { openEventStoreLog } = await import("../store-eventstore/index.ts");
     return openEventStoreLog(store);
   }

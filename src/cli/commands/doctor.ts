@@ -2,9 +2,10 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { UnreadableRun } from "../../projections/run-index-queries.ts";
+import { isServerAddress } from "../../store-eventstore/address.ts";
 import type { SqliteLogHealth } from "../../store-sqlite/index.ts";
 import type { GlobalOptions, SetExit } from "../command-options.ts";
-import { existingStore, indexFile, isServer, shownStore, withLog } from "../store.ts";
+import { existingStore, indexFile, shownStore, withLog } from "../store.ts";
 import { harmless, out, print, printJson } from "../terminal.ts";
 import { EXIT } from "../usage-error.ts";
 
@@ -39,7 +40,7 @@ interface IndexHealth {
 }
 
 const doctor = async (options: GlobalOptions): Promise<number> => {
-  const log = isServer(options.store) ? undefined : await examineFile(options.store);
+  const log = isServerAddress(options.store) ? undefined : await examineFile(options.store);
   const index = log === undefined || log.healthy ? await examineIndex(options) : undefined;
   const attention = [
     ...(log?.problems ?? []),

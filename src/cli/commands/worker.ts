@@ -2,9 +2,10 @@
 import { hostname } from "node:os";
 import type { Command } from "commander";
 import type { AnyWorkflowDef } from "../../engine/workflow.ts";
+import { isServerAddress } from "../../store-eventstore/address.ts";
 import { type GlobalOptions, type SetExit, wholeNumber } from "../command-options.ts";
 import { loadWorkflows, type Workflows } from "../module-workflows.ts";
-import { isServer, openRunstreamOn, shownStore } from "../store.ts";
+import { openRunstreamOn, shownStore } from "../store.ts";
 import { err, harmless, printJson, tell } from "../terminal.ts";
 import { EXIT } from "../usage-error.ts";
 
@@ -119,7 +120,7 @@ const work = async (module: string, options: WorkerOptions): Promise<number> => 
 
 /** A server lists its connections by their names. */
 const named = ({ store, name }: WorkerOptions): string =>
-  !isServer(store) || /[?&]connection[-_]?name=/i.test(store)
+  !isServerAddress(store) || /[?&]connection[-_]?name=/i.test(store)
     ? store
     : `${store}${store.includes("?") ? "&" : "?"}connectionName=${encodeURIComponent(name)}`;
 

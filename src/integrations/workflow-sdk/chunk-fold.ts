@@ -1,7 +1,5 @@
 /** The fold of a stream of chunks, and what may be written to it: chunks until it is closed, and nothing after. */
-import { type Either, map, right } from "fp-ts/lib/Either.js";
-import type { EventDecodeError } from "../../events/event-decode-error.ts";
-import type { RecordedEvent } from "../../events/event-log.ts";
+import { right } from "fp-ts/lib/Either.js";
 import { decodeSdkChunkEvent, encodeSdkChunkEvent, type SdkChunkEvent } from "../../events/sdk-chunks.ts";
 import { bytesToStored } from "./event-form.ts";
 import type { Decide, Fold } from "./stream-session.ts";
@@ -11,9 +9,6 @@ export interface ChunksState {
   closed: boolean;
 }
 
-export const decodeChunk = (recorded: RecordedEvent): Either<EventDecodeError, SdkChunkEvent> =>
-  map((event: SdkChunkEvent) => event)(decodeSdkChunkEvent(recorded));
-
 export const chunkFold: Fold<ChunksState, SdkChunkEvent> = {
   empty: () => ({ revision: -1, closed: false }),
   fork: (state) => ({ ...state }),
@@ -22,7 +17,7 @@ export const chunkFold: Fold<ChunksState, SdkChunkEvent> = {
     state.closed ||= event.type === "SdkChunksClosed";
   },
   encode: encodeSdkChunkEvent,
-  decode: decodeChunk,
+  decode: decodeSdkChunkEvent,
 };
 
 interface ChunksOf {

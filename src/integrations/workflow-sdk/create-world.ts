@@ -84,7 +84,7 @@ export const createWorld = <MessageId extends string = string>(
     const { log, queues } = await open();
     const stranded = await strandedRuns(log);
     for (const { runId, workflowName } of stranded)
-      await sendMessage(queues, workflowQueue(workflowName), { runId }, {}, clock());
+      await sendMessage(queues, settings.workflowQueue(workflowName), { runId }, {}, clock());
     if (stranded.length > 0)
       logger.info("Runs that no message was on its way to were sent one", { runs: stranded.length });
     const { group, concurrency } = settings;
@@ -127,10 +127,4 @@ export const createWorld = <MessageId extends string = string>(
       return closed;
     },
   };
-};
-
-/** The queue that walks of a workflow are asked for by. */
-const workflowQueue = (workflowName: string): string => {
-  const namespace = process.env.WORKFLOW_QUEUE_NAMESPACE;
-  return `__${namespace ? `${namespace}_` : ""}wkf_workflow_${workflowName}`;
 };

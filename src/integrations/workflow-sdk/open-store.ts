@@ -1,10 +1,10 @@
 /** Opens the store that a World is told of by a name. The client of EventStoreDB is loaded only where it is used. */
 import type { EventLog } from "../../events/event-log.ts";
+import { isServerAddress } from "../../store-eventstore/address.ts";
 import { createMemoryLog } from "../../store-memory/index.ts";
 import { openSqliteLog } from "../../store-sqlite/index.ts";
 
 const MEMORY = ":memory:";
-const SERVER = /^esdb(?:\+discover)?:\/\//;
 
 /** Throws `StoreError`, by rejection, where the store cannot be opened. An EventLog is answered as it is. */
 export const openStore = async (
@@ -13,7 +13,7 @@ export const openStore = async (
 ): Promise<EventLog> => {
   if (typeof store !== "string") return store;
   if (store === MEMORY) return createMemoryLog();
-  if (!SERVER.test(store)) return openSqliteLog(store, { durability });
+  if (!isServerAddress(store)) return openSqliteLog(store, { durability });
   const { openEventStoreLog } = await import("../../store-eventstore/index.ts");
   return openEventStoreLog(store);
 };

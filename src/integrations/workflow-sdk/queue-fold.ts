@@ -4,9 +4,7 @@
  * Invariants:
  * - U1 A key is held by a pending message, and by nothing else: it is free the moment its message is done.
  */
-import { type Either, map, right } from "fp-ts/lib/Either.js";
-import type { EventDecodeError } from "../../events/event-decode-error.ts";
-import type { RecordedEvent } from "../../events/event-log.ts";
+import { right } from "fp-ts/lib/Either.js";
 import {
   decodeSdkQueueEvent,
   encodeSdkQueueEvent,
@@ -43,8 +41,7 @@ export const queueFold: Fold<QueueState, SdkQueueEvent> = {
     if (key !== undefined && state.byKey.get(key) === messageId) state.byKey.delete(key);
   },
   encode: encodeSdkQueueEvent,
-  decode: (recorded: RecordedEvent): Either<EventDecodeError, SdkQueueEvent> =>
-    map((event: SdkQueueEvent) => event)(decodeSdkQueueEvent(recorded)),
+  decode: decodeSdkQueueEvent,
 };
 
 /** Puts a message into the queue, unless one with its key is pending. Answers the id of the message that is pending then. */

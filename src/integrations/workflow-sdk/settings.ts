@@ -35,6 +35,8 @@ export interface Settings {
   readonly durability: "full" | "normal";
   readonly baseUrl: () => string;
   readonly deploymentId: string;
+  /** The name of the queue that walks of a workflow are asked for by. */
+  readonly workflowQueue: (workflowName: string) => string;
   readonly encryptionKey: Buffer | undefined;
   readonly group: string;
   readonly concurrency: number;
@@ -61,6 +63,10 @@ export const settingsOf = (options: WorldOptions, env: NodeJS.ProcessEnv): Setti
     baseUrl: () =>
       options.baseUrl ?? (env.RUNSTREAM_BASE_URL || `http://localhost:${env.PORT || DEFAULT_PORT}`),
     deploymentId: options.deploymentId ?? (env.RUNSTREAM_DEPLOYMENT_ID || "dpl_runstream"),
+    workflowQueue: (workflowName) => {
+      const namespace = env.WORKFLOW_QUEUE_NAMESPACE;
+      return `__${namespace ? `${namespace}_` : ""}wkf_workflow_${workflowName}`;
+    },
     encryptionKey: keyFrom(options.encryptionKey ?? env.RUNSTREAM_ENCRYPTION_KEY),
     group: options.group ?? "workflow-sdk",
     concurrency,

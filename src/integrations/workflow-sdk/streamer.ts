@@ -9,11 +9,11 @@
 import { isLeft } from "fp-ts/lib/Either.js";
 import type { Subscription } from "rxjs";
 import type { CaughtUp, EventLog, RecordedEvent } from "../../events/event-log.ts";
-import type { SdkChunkEvent } from "../../events/sdk-chunks.ts";
+import { decodeSdkChunkEvent, type SdkChunkEvent } from "../../events/sdk-chunks.ts";
 import { StoreError } from "../../events/store-error.ts";
 import { sdkChunksPrefix, sdkChunksStream } from "../../events/stream-names.ts";
 import type { Streamer } from "../../executor/world.ts";
-import { type ChunksState, decideClose, decideWrite, decodeChunk } from "./chunk-fold.ts";
+import { type ChunksState, decideClose, decideWrite } from "./chunk-fold.ts";
 import { bytesFromStored } from "./event-form.ts";
 import { pageLimit, placeOf } from "./pages.ts";
 import type { SessionPool } from "./session-pool.ts";
@@ -120,7 +120,7 @@ const tailOf = async (log: EventLog, stream: string): Promise<{ length: number; 
 
 /** The bytes of a chunk, or that it was the end; `undefined` for the opening. */
 const chunkIn = (recorded: RecordedEvent): Uint8Array | "closed" | undefined => {
-  const decoded = decodeChunk(recorded);
+  const decoded = decodeSdkChunkEvent(recorded);
   if (isLeft(decoded)) throw StoreError.corrupt(decoded.left.message, decoded.left);
   const { type, data } = decoded.right;
   if (type === "SdkChunksClosed") return "closed";
