@@ -25,13 +25,14 @@ export const describeSdkEvent = ({ type, data }: SdkEvent): string => {
     step_started: () => `${step} started`,
     step_completed: () => `${step} succeeded, result ${value}`,
     step_failed: () => `${step} failed for good: ${value}`,
-    step_retrying: () => `${step} failed, to be tried again${untilOf(fields.retryAfter)}: ${value}`,
+    step_retrying: () =>
+      `${step} failed, to be tried again${instantOf(" from ", fields.retryAfter, " on")}: ${value}`,
     hook_created: () => `Hook ${id} opened under ${quoted(String(fields.token))}`,
     hook_received: () => `Hook ${id} received ${value}`,
     hook_disposed: () => `Hook ${id} disposed`,
     hook_conflict: () =>
       `Hook ${id} refused: ${quoted(String(fields.token))} is held by run ${plain(String(fields.conflictingRunId))}`,
-    wait_created: () => `Wait ${id}${untilOf(fields.resumeAt)}`,
+    wait_created: () => `Wait ${id}${instantOf(" until ", fields.resumeAt)}`,
     wait_completed: () => `Wait ${id} over`,
   };
   return lines[sdkNameOf(type) as SdkEventName]();
@@ -45,8 +46,8 @@ const tailOf = (id: string | undefined): string => (id === undefined ? "" : `…
 
 const codeOf = (code: unknown): string => (code === undefined ? "" : ` (${plain(String(code))})`);
 
-const untilOf = (instant: unknown): string =>
-  instant === undefined ? "" : ` until ${plain(String(instant))}`;
+const instantOf = (before: string, instant: unknown, after = ""): string =>
+  instant === undefined ? "" : `${before}${plain(String(instant))}${after}`;
 
 const whole = (bytes: SdkBytes): string => ("text" in bytes ? plain(bytes.text) : `base64 ${bytes.base64}`);
 

@@ -3,7 +3,7 @@
  *
  * Invariants: T1 to T3 of timeline. A hook of the SDK may receive any number of times: its row is over when it is disposed.
  */
-import { type SdkEvent, sdkNameOf } from "../events/sdk-runs.ts";
+import { type SdkBytes, type SdkEvent, sdkNameOf } from "../events/sdk-runs.ts";
 import { addRow, type Rows, type StepRow, type Timeline } from "./timeline-rows.ts";
 
 export const foldSdkEvent = (timeline: Timeline, rows: Rows, event: SdkEvent): void => {
@@ -38,8 +38,9 @@ export const foldSdkEvent = (timeline: Timeline, rows: Rows, event: SdkEvent): v
         row.retries.push({
           attempt: row.begun,
           maxAttempts: Number.POSITIVE_INFINITY,
-          message: "",
-          delayMs: 0,
+          message: textOf(bytes),
+          delayMs:
+            fields.retryAfter === undefined ? 0 : Math.max(0, Date.parse(String(fields.retryAfter)) - at),
           at,
         });
       return;
@@ -47,7 +48,7 @@ export const foldSdkEvent = (timeline: Timeline, rows: Rows, event: SdkEvent): v
       return settle(row?.kind === "step" ? row : undefined, "ok", at);
     case "step_failed":
       settle(row?.kind === "step" ? row : undefined, "failed", at);
-      if (row?.kind === "step" && bytes !== undefined && "text" in bytes) row.error ??= bytes.text;
+      if (row?.kind === "step" && textOf(bytes) !== "") row.error ??= textOf(bytes);
       return;
     case "wait_created":
       return addRow(timeline, rows, key, {
@@ -80,6 +81,10 @@ export const foldSdkEvent = (timeline: Timeline, rows: Rows, event: SdkEvent): v
       return;
   }
 };
+
+/** An error as the SDK wrote it; nothing of one that is compressed or encrypted. */
+const textOf = (bytes: SdkBytes | undefined): string =>
+  bytes !== undefined && "text" in bytes ? bytes.text : "";
 
 const newStep = (key: string, name: string): StepRow => ({
   kind: "step",

@@ -75,7 +75,14 @@ it("its timeline and report are those of a run", async () => {
   const timeline = timelineOf(entries);
   expect(timeline).toMatchObject({ workflow: "wf", status: "failed", reason: "USER_ERROR", revision: 16 });
   expect(timeline.rows).toMatchObject([
-    { kind: "step", name: "add", status: "ok", begun: 2, attempts: 2, retries: [{ attempt: 1 }] },
+    {
+      kind: "step",
+      name: "add",
+      status: "ok",
+      begun: 2,
+      attempts: 2,
+      retries: [{ attempt: 1, message: "devl[0]", delayMs: 0 }],
+    },
     { kind: "sleep", status: "elapsed", wakeAt: AT },
     { kind: "hook", token: "approve", status: "open" },
     { kind: "step", status: "failed", error: "devl[0]", attempts: 1 },
@@ -83,6 +90,21 @@ it("its timeline and report are those of a run", async () => {
   expect(reportOf(timeline)).toMatchObject({ steps: { ok: 1, failed: 1, running: 0 }, retries: 1 });
   const prefix = timelineOf(entries.slice(0, 4));
   expect(prefix.rows).toMatchObject([{ kind: "step", status: "running", begun: 1 }]);
+});
+
+it("a try that failed says why, and how long the next one is put off", async () => {
+  const log = createMemoryLog();
+  const world = worldOver(log, { clock: () => AT });
+  const runId = await newRun(world);
+  await send(world, runId, step.lazy("step_000001"), step.retrying("step_000001", new Date(AT + 60_000)));
+  const entries: HistoryEntry[] = [];
+  for await (const entry of readHistory(log, runId)) entries.push(entry);
+  expect(describeEvent(entries.at(-1)!)).toBe(
+    'Step "add" …000001 failed, to be tried again from 2030-01-01T00:01:00.000Z on: devl[0]',
+  );
+  expect(timelineOf(entries).rows).toMatchObject([
+    { kind: "step", retries: [{ attempt: 1, message: "devl[0]", delayMs: 60_000, at: AT }] },
+  ]);
 });
 
 it("its JSON gives the data as it is stored", async () => {
