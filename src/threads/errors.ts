@@ -32,7 +32,8 @@ export class GraphError extends Error {
   }
 }
 
-const hasCode = (value: unknown, code: string): boolean => GraphError.is(value) && value.code === code;
+/** Is it one of these errors, with this code? */
+export const hasCode = (value: unknown, code: string): boolean => GraphError.is(value) && value.code === code;
 
 /** An attempt of a step exceeded a limit. Tried again as the step's policy says. */
 export class WorkflowStepTimeoutError extends GraphError {

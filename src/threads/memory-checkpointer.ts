@@ -82,7 +82,8 @@ export const memoryCheckpointer = (options?: MemoryCheckpointerOptions): MemoryG
   new MemoryGraphCheckpointer(options);
 
 const atLeastOne = (what: string, limit: number): number => {
-  if (!(limit >= 1)) throw new RangeError(`${what} must be at least 1, and is ${limit}`);
+  if (!(limit >= 1))
+    throw new RangeError(`${what} of a memory checkpointer must be at least 1, and is ${limit}.`);
   return limit;
 };
 

@@ -104,7 +104,7 @@ const WHOLE_NUMBER = /^\d+$/;
 const checkKey = (key: string): void => {
   if (typeof key === "string" && key !== "" && !WHOLE_NUMBER.test(key)) return;
   throw new TypeError(
-    `The key of a question is a text that is neither empty nor a whole number, and is ${JSON.stringify(key)}`,
+    `The key of a question is ${JSON.stringify(key)}. Give a text that is neither empty nor a whole number, which an index could be.`,
   );
 };
 

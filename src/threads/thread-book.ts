@@ -17,21 +17,12 @@ import {
   shownState,
   writtenState,
 } from "./recorded-steps.ts";
+import type { Opening } from "./thread-opening.ts";
 import type { WorkflowState } from "./types.ts";
 
-export interface BookOptions {
+export interface BookOptions extends Omit<Opening, "writer" | "tenantId"> {
   readonly threadId: string;
   readonly workflow: string;
-  readonly from: RunBeginning["from"];
-  /** What the run goes on from; `undefined` where it starts from nothing. */
-  readonly latest: GraphCheckpoint | undefined;
-  /** Checkpoints of the thread so far. */
-  readonly step: number;
-  /** Of a run that starts from nothing. */
-  readonly input: unknown;
-  /** Given to this run. */
-  readonly answers: ReadonlyMap<string, unknown>;
-  readonly metadata: Readonly<Record<string, unknown>>;
   readonly now: () => Date;
 }
 

@@ -74,8 +74,11 @@ export interface Opening {
   readonly latest: GraphCheckpoint | undefined;
   /** Number of the thread's latest checkpoint. */
   readonly step: number;
+  /** Of a run that starts from nothing; `undefined` for others, whose input is recorded. */
   readonly input: unknown;
+  /** Given to this run, by the question's id. */
   readonly answers: ReadonlyMap<string, unknown>;
+  /** Recorded on every checkpoint of the run. */
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly tenantId: string | undefined;
 }

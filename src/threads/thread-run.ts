@@ -215,7 +215,9 @@ export class ThreadRun {
       ? this.#ended(`step ${JSON.stringify(name)}`)
       : typeof name === "string"
         ? undefined
-        : new TypeError(`The name of a step is a text, and is of type ${typeof name}`);
+        : new TypeError(
+            `A step of thread ${JSON.stringify(this.#request.threadId)} has no name: step() takes a text first, and was given a value of type ${typeof name}.`,
+          );
     if (refused === undefined) return this.#steps.step(name as string, run, options);
     const rejected = Promise.reject(refused);
     rejected.catch(() => {});

@@ -9,7 +9,7 @@ import { decodePayload, type Payload } from "../../events/payload.ts";
 import type { ThreadCheckpoint, ThreadLife } from "../../projections/thread-state.ts";
 import type { GraphCheckpoint, PendingInterrupt, StoredGraphCheckpoint } from "../graph-types.ts";
 import { migrateCheckpoint, toCheckpoint } from "../migration.ts";
-import type { StepRecovery } from "../types.ts";
+import type { StepRecord } from "../recorded-steps.ts";
 
 /**
  * `read` says what a payload stands for. Default: the value that was stored, decoded anew each time; what is sealed is refused.
@@ -113,11 +113,6 @@ const stateOf = (
     ...(output !== undefined && { output: read(output) }),
   };
 };
-
-interface StepRecord {
-  value?: unknown;
-  recovered?: StepRecovery;
-}
 
 /** An object with the entries of `base` and then those given. Any key will do, `__proto__` as well. */
 const record = <V>(

@@ -1,5 +1,5 @@
 /** ThreadConflictError: two workers carried on one thread, and this one's record came second. Nothing of it was written. */
-import { GraphError } from "../errors.ts";
+import { GraphError, hasCode } from "../errors.ts";
 
 export class ThreadConflictError extends GraphError {
   override readonly name = "ThreadConflictError";
@@ -17,6 +17,6 @@ export class ThreadConflictError extends GraphError {
   }
 
   static override is(value: unknown): value is ThreadConflictError {
-    return value instanceof Error && value.name === "ThreadConflictError";
+    return hasCode(value, "THREAD_CONFLICT");
   }
 }
