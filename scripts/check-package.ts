@@ -1,6 +1,6 @@
 /**
  * Is what `npm pack` yields a package? Packs it, has its shape and types judged (publint, attw), installs it into an empty project, and
- * there type-checks and runs a durable workflow, and the command line, as a user would.
+ * there type-checks and runs, as a user would, a durable workflow, a thread, a World and the command line.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
 /**
- * Stream names: `run-<runId>` holds a run's facts, `hook-<token>` says who may wait on a token.
+ * Stream names: `run-<runId>` holds a run's facts, or a thread's, `hook-<token>` says who may wait on a token.
  *
  * Run ids and tokens are any text. Printable ASCII but `%` stands for itself, so that ordinary names stay readable; every other
  * UTF-16 unit is written `%xxxx`. The mapping is one to one, also for NUL and lone surrogates, which no store keeps alike.
