@@ -21,8 +21,8 @@ import {
 } from "../events/event-log.ts";
 import { StoreError } from "../events/store-error.ts";
 import type { AppendConnection } from "./append-connection.ts";
-import { failureOf, limitOf, reasonOf, unavailable, wordsOf } from "./client-errors.ts";
-import { within } from "./connection.ts";
+import { failureOf, isOfTheCall, limitOf, reasonOf, unavailable, wordsOf } from "./client-errors.ts";
+import { type AppendMode, within } from "./connection.ts";
 import { writeName } from "./names.ts";
 import { pause } from "./pauses.ts";
 import { BEGINNING, positionOf } from "./positions.ts";
@@ -34,6 +34,7 @@ export interface AppenderOptions {
   readonly deadlineMs: number;
   /** For how long an append without a known outcome is tried again, in ms. */
   readonly retryForMs: number;
+  readonly appends: AppendMode;
 }
 
 type Answer = Either<AppendError, Appended>;
@@ -120,19 +121,22 @@ export class Appender {
     return left({ _tag: "WrongExpectedRevision", stream, actual: end?.revision ?? "none" });
   }
 
-  /** Tries until the outcome is known, or time is up. */
-  async #pursue(append: Append): Promise<Answer> {
+  /**
+   * Tries until the outcome is known, or time is up. `before` is why an earlier try elsewhere in the stream may have been written: as
+   * long as it may, nothing is answered that says that it was not.
+   */
+  async #pursue(append: Append, before?: unknown): Promise<Answer> {
     const known = this.#known;
     const until = performance.now() + this.#options.retryForMs;
-    let doubt: unknown;
+    let doubt = before;
     for (let failures = 1; ; failures += 1) {
       try {
-        if (doubt !== undefined && append.expected === "any") return await this.#atItsEnd(append, true);
+        if (doubt !== undefined && append.expected === "any") return await this.#atItsEnd(append, doubt);
         return await this.#settled(append, await this.#call(append), known);
       } catch (error) {
-        const answer = await this.#definite(append, error, doubt !== undefined);
+        const answer = await this.#definite(append, error, doubt);
         if (answer !== undefined) return answer;
-        if (failureOf(error) !== "not leader") doubt ??= error;
+        if (failureOf(error) !== "not leader" || this.#isShared(error)) doubt ??= error;
         if (this.#closed || performance.now() >= until) return this.#unanswered(append, error, doubt);
         await pause(failures, LONGEST_PAUSE_MS);
       }
@@ -140,12 +144,14 @@ export class Appender {
   }
 
   /** What an error says for certain about the append; `undefined` where it says nothing yet, and another try may tell. */
-  async #definite(append: Append, error: unknown, doubtful: boolean): Promise<Answer | undefined> {
+  async #definite(append: Append, error: unknown, doubt: unknown): Promise<Answer | undefined> {
     const { stream, outgoing } = append;
+    const doubtful = doubt !== undefined;
+    if (this.#isShared(error) && !this.#broughtOn(append, error)) return undefined;
     switch (failureOf(error)) {
       case "wrong revision":
         if (!doubtful && append.expected !== "any") return left(refusal(stream, error));
-        return readable(append.expected === "any" ? this.#atItsEnd(append, doubtful) : this.#found(append));
+        return readable(append.expected === "any" ? this.#atItsEnd(append, doubt) : this.#found(append));
       case "stream deleted":
         return left({ _tag: "StreamGone", stream });
       case "too large":
@@ -159,6 +165,16 @@ export class Appender {
       default:
         return undefined;
     }
+  }
+
+  /** Is it about the one stream of all batched appends, and says nothing about any of them? Where there was no stream, none was sent. */
+  #isShared(error: unknown): boolean {
+    return this.#options.appends === "batch" && isOfTheCall(error) && failureOf(error) !== "unreachable";
+  }
+
+  /** Did this append break the stream, by its own size? */
+  #broughtOn({ outgoing }: Append, error: unknown): boolean {
+    return failureOf(error) === "too large" && outgoing.bytes > limitOf(error);
   }
 
   #said(error: unknown): string {
@@ -193,7 +209,7 @@ export class Appender {
     const revision = Number(result.nextExpectedRevision);
     const position = positionOf(result.position) ?? (await this.#positionAt(append.stream, revision));
     if (comparePositions(position, known) > 0) return right(this.#learnt({ revision, position }));
-    return append.expected === "any" ? this.#atItsEnd(append, false) : this.#conflict(append.stream);
+    return append.expected === "any" ? this.#atItsEnd(append) : this.#conflict(append.stream);
   }
 
   #learnt(appended: Appended): Appended {
@@ -220,16 +236,17 @@ export class Appender {
   }
 
   /** `"any"`, where the server mistakes the ids for those of an earlier append: at the revision that the stream has now (A3). */
-  async #atItsEnd(append: Append, doubtful: boolean): Promise<Answer> {
+  async #atItsEnd(append: Append, doubt?: unknown): Promise<Answer> {
     const { stream, outgoing } = append;
     for (let race = 0; race < RACES; race += 1) {
-      const written = doubtful ? await this.#lookedBack(stream, outgoing.ids) : undefined;
+      const written = doubt !== undefined ? await this.#lookedBack(stream, outgoing.ids) : undefined;
       if (written !== undefined) return right(this.#learnt(written));
       const end = await this.#reader.end(stream);
       const at = end === undefined ? "none" : end.revision;
-      const answer = await this.#pursue({ ...append, expected: at });
+      const answer = await this.#pursue({ ...append, expected: at }, doubt);
       if (answer._tag === "Right" || answer.left._tag !== "WrongExpectedRevision") return answer;
     }
+    if (doubt !== undefined) return this.#unanswered(append, doubt, doubt);
     return left(
       unavailable(
         this.#server,
@@ -248,12 +265,12 @@ export class Appender {
   }
 }
 
-/** `undefined` where the server could not be asked: another try may tell. */
+/** `undefined` where the server could not be asked: another try may tell. Damage and the like is an answer. */
 const readable = async (answer: Promise<Answer>): Promise<Answer | undefined> => {
   try {
     return await answer;
   } catch (error) {
-    if (StoreError.is(error)) return undefined;
+    if (StoreError.is(error) && error.error._tag === "Unavailable") return undefined;
     throw error;
   }
 };

@@ -46,6 +46,7 @@ const CASES: readonly (readonly [string, unknown, Failure])[] = [
     raw(8, "Received message larger than max (20000000 vs. 17825792)"),
     "too large",
   ],
+  ["a server that wants less", raw(8, "Bandwidth exhausted or memory limit exceeded"), "broken"],
   ["a login that is wrong", raw(16, "Bad HTTP authentication"), "denied"],
   ["a method that is not there", raw(12, "Method not found"), "unsupported"],
   ["a cluster without nodes", new Error("Failed to discover after 10 attempts."), "unreachable"],

@@ -53,11 +53,11 @@ const BY_CODE: Readonly<Record<number, Failure>> = {
   1: "broken",
   3: "invalid",
   7: "denied",
-  8: "too large",
   12: "unsupported",
   16: "denied",
 };
 
+const RESOURCE_EXHAUSTED = 8;
 const UNAVAILABLE = 14;
 const DEADLINE_EXCEEDED = 4;
 
@@ -90,9 +90,14 @@ export const failureOf = (error: unknown): Failure => {
     return /waiting for (LB pick|name resolution)/i.test(words) ? "unreachable" : "timed out";
   const known = typeof type === "string" ? BY_TYPE[type] : undefined;
   if (known !== undefined) return known;
+  // The status of quotas too, and of a server that wants less of everything: those say nothing about the call.
+  if (code === RESOURCE_EXHAUSTED) return /message|size/i.test(words) ? "too large" : "broken";
   if (typeof code === "number") return BY_CODE[code] ?? "unknown";
   return type === undefined && /^Failed to discover/.test(words) ? "unreachable" : "unknown";
 };
+
+/** Is it the end of a whole call? An answer within one has no status. */
+export const isOfTheCall = (error: unknown): boolean => typeof said(error).code === "number";
 
 /** Our own deadline, around calls on which the client has none. */
 export class LateError extends Error {

@@ -190,16 +190,18 @@ export class Group {
     });
   }
 
+  /** All in log order: no consumer's own streams keep others from a beginning, and what waits is not overtaken. */
   #pump(): void {
-    for (const member of this.#members) this.#fill(member);
-    while (this.#unassigned.length > 0) {
-      const owner = this.#owners.get(this.#unassigned[0]!.event.stream) ?? this.#roomiest();
+    for (let [first] = this.#unassigned; first !== undefined; [first] = this.#unassigned) {
+      for (const member of this.#members) this.#fill(member, first);
+      if (first !== this.#unassigned[0]) continue;
+      const owner = this.#owners.get(first.event.stream) ?? this.#roomiest();
       if (owner === undefined) return;
-      const item = this.#unassigned.shift()!;
-      this.#owners.set(item.event.stream, owner);
-      insertInLogOrder(owner.waiting, item);
-      this.#fill(owner);
+      this.#unassigned.shift();
+      this.#owners.set(first.event.stream, owner);
+      insertInLogOrder(owner.waiting, first);
     }
+    for (const member of this.#members) this.#fill(member);
   }
 
   /** A new stream goes to the consumer with room that has gone longest without a new one. */
@@ -213,9 +215,14 @@ export class Group {
     return undefined;
   }
 
-  #fill(member: Member): void {
-    while (member.waiting.length > 0 && hasRoom(member) && this.#members.has(member))
-      this.#handOut(member, member.waiting.shift()!);
+  /** Hands out what waits for a consumer, as much of it as comes before `until`. */
+  #fill(member: Member, until?: Item): void {
+    while (hasRoom(member) && this.#members.has(member)) {
+      const [next] = member.waiting;
+      if (next === undefined || (until !== undefined && byPosition(next, until) > 0)) return;
+      member.waiting.shift();
+      this.#handOut(member, next);
+    }
   }
 
   #handOut(member: Member, item: Item): void {

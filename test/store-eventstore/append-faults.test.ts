@@ -1,4 +1,5 @@
 /** Appends when the server or the network does what it should not: each has the outcome it really had, and is written once at most. */
+import { binaryEvent } from "@eventstore/db-client";
 import { describe, expect, it } from "vitest";
 import type { FaultKind } from "../esdb-node/faults.ts";
 import { collect, event, ids, numbered, put, testScene } from "./kit.ts";
@@ -129,6 +130,43 @@ it("A1 a server that is too busy has written nothing and says so at once, in pla
   node.faults.add({ on: "append", kind: "busy" });
   expect(await put(log, "a", "none", event())).toMatchObject({ _tag: "Unavailable" });
   expect(node.counts.appends).toBe(0);
+});
+
+it("A1 what may still be written is not said to be unwritten, however another try of it is refused", async () => {
+  const node = await scene.node();
+  const log = await scene.open(node.connectionString, { deadlineMs: 1_500 });
+  await put(log, "a", "none", event());
+  node.faults.add({ on: "append", kind: "stall", delayMs: 4_000, stream: "a" });
+  node.faults.add({ on: "append", kind: "busy", stream: "a" });
+  const one = event();
+  const answer = await put(log, "a", "any", one);
+  const there = await collect(log.read("a"));
+  expect(there.map(({ id }) => id).filter((id) => id === one.id)).toEqual([one.id]);
+  expect(answer).toEqual({ revision: 1, position: there[1]?.position });
+});
+
+it("A1 a batched append does not answer for another one that breaks the stream they share", async () => {
+  const node = await scene.node();
+  const log = await scene.open(node.connectionString, { appends: "batch" });
+  await put(log, "a", "none", event());
+  node.faults.add({ on: "batchAppend", kind: "drop", stream: "a" });
+  const answering = put(log, "a", 0, event());
+  const huge = await put(log, "b", "none", event("Noted", { text: "x".repeat(18 * 1024 * 1024) }));
+  expect(huge).toMatchObject({ _tag: "TooLarge", limit: 17 * 1024 * 1024 });
+  expect(await answering).toMatchObject({ revision: 1 });
+  expect(await collect(log.read("a"))).toHaveLength(2);
+  expect(await collect(log.read("b"))).toEqual([]);
+});
+
+it("A1 damage that stands in the place of an append is told at once, though its first try had no answer", async () => {
+  const node = await scene.node();
+  const log = await scene.open(node.connectionString, { deadlineMs: 1_500, retryForMs: 60_000 });
+  node.faults.add({ on: "append", kind: "stall", delayMs: 4_000, stream: "a" });
+  const answering = put(log, "a", "none", event());
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const alien = binaryEvent({ type: "Alien", data: Buffer.from("x") });
+  await scene.raw(node.connectionString).appendToStream("a", alien, { expectedRevision: "no_stream" });
+  expect(await answering).toMatchObject({ _tag: "Corrupt" });
 });
 
 it("plain appends share no fate: one that hangs keeps none of the others waiting, and no batch is ever begun", async () => {

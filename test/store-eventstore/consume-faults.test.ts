@@ -1,6 +1,6 @@
 /** Consumer groups when connections break, processes die and the server repeats itself. */
 import { expect, it } from "vitest";
-import type { Consumed } from "../../src/events/event-log.ts";
+import type { Consumed, EventData } from "../../src/events/event-log.ts";
 import { StoreError } from "../../src/events/store-error.ts";
 import { serverGroup } from "../../src/store-eventstore/group-settings.ts";
 import type { FaultKind } from "../esdb-node/faults.ts";
@@ -108,6 +108,43 @@ it("retries that wait, more of them than a process prefetches, hold nothing up",
   for (let n = 0; n < 50; n += 1) await put(log, `a-sound-${n}`, "none", event());
   await until("the sound ones", () => watch.items.length === 150);
   expect(new Set(watch.items.map((item) => item.event.stream)).size).toBe(150);
+});
+
+it("G2 nothing is overtaken: not by what is later in its stream, nor by what is later in a stream that has a consumer", async () => {
+  const node = await scene.node();
+  const log = await scene.open(node.connectionString);
+  const [a0, b0, a1, a2, c0, a3] = numbered(6) as [
+    EventData,
+    EventData,
+    EventData,
+    EventData,
+    EventData,
+    EventData,
+  ];
+  for (const [stream, one] of [
+    ["a", a0],
+    ["b", b0],
+    ["a", a1],
+  ] as const)
+    await put(log, stream, "any", one);
+  const leaving = scene.consume(log, "g");
+  await until("what was there", () => leaving.items.length === 3);
+  const watch = scene.consume(log, "g", { maxInFlight: 1 });
+  leaving.stop();
+  await until("the first", () => watch.items.length === 1);
+  const other = scene.consume(log, "other", {}, ackAtOnce);
+  for (const [stream, one] of [
+    ["a", a2],
+    ["c", c0],
+    ["a", a3],
+  ] as const)
+    await put(log, stream, "any", one);
+  await until("the server to have handed them out", () => other.items.length === 6);
+  for (let n = 1; n <= 6; n += 1) {
+    await until(`event ${n}`, () => watch.items.length === n);
+    watch.items[n - 1]?.ack();
+  }
+  expect(ids(eventsOf(watch.items))).toEqual(ids([a0, b0, a1, a2, c0, a3]));
 });
 
 it("P6 a stream's events stay with one of two processes while both live", async () => {
