@@ -92,7 +92,7 @@ describe("the command line in the documentation", () => {
   it("names the variables of the environment that the code reads, and no others", () => {
     const sources = (folder: string, name: RegExp): string =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
-        .filter((file) => name.test(file) && !file.includes("node_modules"))
+        .filter((file) => name.test(file))
         .map((file) => readFileSync(join(ROOT, folder, file), "utf8"))
         .join("\n");
     const found = (text: string, pattern: RegExp): string[] =>
@@ -103,9 +103,68 @@ describe("the command line in the documentation", () => {
     expect(named(read("docs/reference/cli.md"))).toEqual([...variables].sort());
     const others = new Set([
       ...found(code, /readonly code = "(RUNSTREAM_\w+)"/g),
-      ...found(sources("test", /\.test\.ts$/), /env\.(RUNSTREAM_TEST_\w+)/g),
+      ...found(sources("test/esdb-servers", /\.test\.ts$/), /env\.(RUNSTREAM_TEST_\w+)/g),
     ]);
     const everywhere = documents().flatMap((document) => named(read(document)));
     expect(everywhere.filter((name) => !variables.has(name) && !others.has(name))).toEqual([]);
+  });
+});
+
+describe("the tour of the README", () => {
+  let workspace: Workspace;
+  beforeAll(() => {
+    workspace = makeWorkspace();
+  });
+  afterAll(() => workspace.remove());
+
+  const cli = (...args: string[]) =>
+    spawn(join(ROOT, "node_modules/.bin/node"), [join(ROOT, "src/cli/main.ts"), ...args, "--json"], {
+      cwd: workspace.folder,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+
+  it("a run whose process is killed in a step is taken over by a worker, answered, and can be replayed", async () => {
+    const block = blocksOf("README.md").find(({ words }) => words.includes("file=parcel.ts"))!;
+    const shorter = block.text.replace("pause(5_000)", "pause(300)");
+    expect(shorter).not.toBe(block.text);
+    writeFileSync(join(workspace.folder, "parcel.ts"), shorter);
+
+    const first = cli("run", "parcel.ts", "--input", '{"to":"Ada"}', "--id", "parcel-1");
+    const gone = once(first, "exit");
+    for await (const line of createInterface(first.stdout)) {
+      const { type, data } = JSON.parse(line) as { type: string; data: { key?: string } };
+      if (type === "AttemptClaimed" && data.key === "pack#0") first.kill("SIGKILL");
+    }
+    expect((await gone)[1]).toBe("SIGKILL");
+
+    const worker = cli("worker", "parcel.ts");
+    const stopped = once(worker, "exit");
+    const runstream = openRunstream({ store: join(workspace.folder, "runstream.db") });
+    try {
+      for await (const line of createInterface(worker.stdout)) {
+        if ((JSON.parse(line) as { what: string }).what === "walking") break;
+      }
+      await vi.waitFor(async () => expect(await runstream.signal("customs/Ada", { ok: true })).toBe(true), {
+        timeout: 10_000,
+        interval: 25,
+      });
+      const outcome = await runstream.result("parcel-1", { timeoutMs: 10_000 });
+      expect(outcome).toMatchObject({
+        status: "completed",
+        output: { label: "label for Ada", cleared: true },
+      });
+
+      const claims: string[] = [];
+      for await (const { event } of runstream.history("parcel-1"))
+        if (event.type === "AttemptClaimed") claims.push(event.data.key);
+      expect(claims).toEqual(["print the label#0", "pack#0", "pack#0"]);
+      const before = await runstream.stateAt("parcel-1", 4);
+      expect([...before!.steps.entries()].map(([key]) => key)).toEqual(["print the label#0"]);
+    } finally {
+      worker.kill("SIGTERM");
+      await stopped;
+      await runstream.stop();
+    }
+    expect(await stopped).toEqual([0, null]);
   });
 });
