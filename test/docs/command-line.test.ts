@@ -125,7 +125,7 @@ describe("the tour of the README", () => {
 
   it("a run whose process is killed in a step is taken over by a worker, answered, and can be replayed", async () => {
     const block = blocksOf("README.md").find(({ words }) => words.includes("file=parcel.ts"))!;
-    const shorter = block.text.replace("pause(5_000)", "pause(300)");
+    const shorter = block.text.replace("pause(5_000)", "pause(1_500)");
     expect(shorter).not.toBe(block.text);
     writeFileSync(join(workspace.folder, "parcel.ts"), shorter);
 
@@ -145,10 +145,10 @@ describe("the tour of the README", () => {
         if ((JSON.parse(line) as { what: string }).what === "walking") break;
       }
       await vi.waitFor(async () => expect(await runstream.signal("customs/Ada", { ok: true })).toBe(true), {
-        timeout: 10_000,
+        timeout: 30_000,
         interval: 25,
       });
-      const outcome = await runstream.result("parcel-1", { timeoutMs: 10_000 });
+      const outcome = await runstream.result("parcel-1", { timeoutMs: 30_000 });
       expect(outcome).toMatchObject({
         status: "completed",
         output: { label: "label for Ada", cleared: true },
@@ -166,5 +166,5 @@ describe("the tour of the README", () => {
       await runstream.stop();
     }
     expect(await stopped).toEqual([0, null]);
-  });
+  }, 90_000);
 });
