@@ -5,7 +5,7 @@
  * One file per family holds the types and says what their stored data looks like; this one puts them together.
  */
 import { type AttemptClaimed, type AttemptReleased, attempts } from "./attempts.ts";
-import type { EventSchema } from "./event-schema.ts";
+import { type EventSchema, payloadsOf } from "./event-schema.ts";
 import { type HookClosed, type HookDelivered, type HookOpened, hooks } from "./hooks.ts";
 import {
   type RunCancelled,
@@ -103,8 +103,8 @@ export const isThreadEvent = <E extends { readonly type: string }>(
 
 /** The fields of an event of this type that hold payloads. */
 export const payloadFields = (type: HistoryEvent["type"]): readonly string[] => {
-  const { payload = [] } = SCHEMAS[type] ?? {};
-  return typeof payload === "string" ? [payload] : payload;
+  const schema = SCHEMAS[type];
+  return schema === undefined ? [] : payloadsOf(schema);
 };
 
 /** The fields of an event of this type that are sealed where a run's payloads are; none for a type that is not in the catalogue. */
@@ -117,8 +117,8 @@ const SCHEMAS: Readonly<Record<string, EventSchema>> = { ...OWN, ...SDK_RUN_EVEN
 
 /** The Workflow SDK encrypts what is in its runs itself. */
 const SEALED_FIELDS: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.entries(OWN).map(([type, { failures = {} }]) => [
+  Object.entries(OWN).map(([type, schema]) => [
     type,
-    [...payloadFields(type as HistoryEvent["type"]), ...Object.keys(failures)],
+    [...payloadsOf(schema), ...Object.keys(schema.failures ?? {})],
   ]),
 );

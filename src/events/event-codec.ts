@@ -12,8 +12,8 @@ import { type Either, left, right } from "fp-ts/lib/Either.js";
 import { EventDecodeError, pathsOf } from "./event-decode-error.ts";
 import { newEventId } from "./event-id.ts";
 import type { EventData, Position, RecordedEvent } from "./event-log.ts";
-import type { EventSchema } from "./event-schema.ts";
-import type { Json, JsonObject } from "./json.ts";
+import { type EventSchema, holdsPayload, payloadsOf } from "./event-schema.ts";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import type { Payload } from "./payload.ts";
 import { openedAsFar } from "./sealed-fields.ts";
 import type { SealedState } from "./sealed-value.ts";
@@ -53,9 +53,6 @@ export interface EventCodecOptions {
   readonly upcasters?: readonly Upcaster[];
 }
 
-const isRecord = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 const PLAIN_METADATA = new Map<number, JsonObject>();
 const plainMetadata = (v: number): JsonObject => {
   const known = PLAIN_METADATA.get(v);
@@ -73,9 +70,6 @@ const metadataOf = (
   if (types === undefined && attributes === undefined) return plainMetadata(schema.version);
   return { ...attributes, v: schema.version, ...(types === undefined ? {} : { types }) };
 };
-
-const holdsPayload = ({ payload }: EventSchema, field: string): boolean =>
-  typeof payload === "string" ? field === payload : (payload?.includes(field) ?? false);
 
 const writeNumber = (type: string, schema: EventSchema, field: string, value: number): number | null => {
   if (Number.isFinite(value)) return value;
@@ -120,7 +114,7 @@ export const createEventCodec = <E extends DomainEvent>(options: EventCodecOptio
   const decode = (recorded: RecordedEvent): Either<EventDecodeError, Decoded<E>> => {
     const schema = schemas.get(recorded.type);
     if (schema === undefined) return left(new EventDecodeError("UnknownType", recorded));
-    const version: unknown = isRecord(recorded.metadata) ? recorded.metadata.v : undefined;
+    const version: unknown = isJsonObject(recorded.metadata) ? recorded.metadata.v : undefined;
     if (typeof version !== "number" || !Number.isInteger(version) || version < 1) {
       return left(new EventDecodeError("Malformed", recorded, { paths: ["metadata.v"] }));
     }
@@ -152,7 +146,7 @@ export const createEventCodec = <E extends DomainEvent>(options: EventCodecOptio
     for (const field of payloadsOf(schema)) {
       if (!(field in checked.right)) continue;
       const { types } = stored.metadata;
-      if (types !== undefined && !isRecord(types)) {
+      if (types !== undefined && !isJsonObject(types)) {
         return left(new EventDecodeError("Malformed", recorded, { version, paths: ["metadata.types"] }));
       }
       const unread = sealed.get(field);
@@ -190,9 +184,6 @@ export const createEventCodec = <E extends DomainEvent>(options: EventCodecOptio
 const nothingSealed: ReadonlyMap<string, SealedState> = new Map();
 
 const failureIn = (data: JsonObject, field: string): object => data[field] as JsonObject;
-
-const payloadsOf = ({ payload = [] }: EventSchema): readonly string[] =>
-  typeof payload === "string" ? [payload] : payload;
 
 const payloadOf = (json: Json, types: Json | undefined): Payload =>
   types === undefined ? { json } : { json, types };

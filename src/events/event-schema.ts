@@ -4,7 +4,7 @@
  * Stored data is checked on reading only: what is written was made by our own decisions.
  */
 import * as t from "io-ts";
-import type { Json, JsonObject } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 
 /** One event type: the schema version written today, and what its data looks like in a stream. */
 export interface EventSchema {
@@ -18,6 +18,13 @@ export interface EventSchema {
   readonly limit?: string;
 }
 
+/** The fields that hold payloads. */
+export const payloadsOf = ({ payload = [] }: EventSchema): readonly string[] =>
+  typeof payload === "string" ? [payload] : payload;
+
+export const holdsPayload = ({ payload }: EventSchema, field: string): boolean =>
+  typeof payload === "string" ? field === payload : (payload?.includes(field) ?? false);
+
 const codec = <A>(name: string, is: (value: unknown) => value is A): t.Type<A, unknown, unknown> =>
   new t.Type(
     name,
@@ -30,10 +37,7 @@ const codec = <A>(name: string, is: (value: unknown) => value is A): t.Type<A, u
 export const Finite = codec("Finite", (value): value is number => Number.isFinite(value));
 
 /** An object of any JSON. */
-export const JsonRecord = codec(
-  "JsonRecord",
-  (value): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value),
-);
+export const JsonRecord = codec("JsonRecord", isJsonObject);
 
 /** A finite number, or null for `Infinity`. */
 export const Limit: t.Type<number, unknown, unknown> = new t.Type(

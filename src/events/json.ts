@@ -4,3 +4,6 @@ export type Json = null | boolean | number | string | readonly Json[] | JsonObje
 export interface JsonObject {
   readonly [key: string]: Json;
 }
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

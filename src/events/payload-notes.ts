@@ -2,11 +2,8 @@
  * Do type notes fit the JSON beside them? superjson passes over notes that lead nowhere and makes something of whatever it finds, so
  * that damage would come back as a wrong value; here it is found and named first.
  */
-import type { Json, JsonObject } from "./json.ts";
+import { isJsonObject, type Json } from "./json.ts";
 import { formatPath, type PathPart, PayloadError } from "./payload-error.ts";
-
-const isRecord = (json: unknown): json is JsonObject =>
-  typeof json === "object" && json !== null && !Array.isArray(json);
 
 const isPairs = (json: unknown): boolean =>
   Array.isArray(json) && json.every((pair) => Array.isArray(pair) && pair.length === 2);
@@ -31,15 +28,15 @@ const FITS = new Map<string, (json: unknown) => boolean>([
   ["map", isPairs],
   ["custom Uint8Array", (json) => typeof json === "string"],
   ["custom InvalidDate", (json) => json === null],
-  ["custom Error", isRecord],
+  ["custom Error", isJsonObject],
   ["custom entries", isEntries],
-  ["custom null-prototype", (json) => isRecord(json) || isEntries(json)],
+  ["custom null-prototype", (json) => isJsonObject(json) || isEntries(json)],
 ]);
 
 const childOf = (json: Json | undefined, key: string): Json | undefined => {
   if (Array.isArray(json))
     return /^(0|[1-9]\d*)$/.test(key) ? (json[Number(key)] as Json | undefined) : undefined;
-  return isRecord(json) && Object.hasOwn(json, key) ? json[key] : undefined;
+  return isJsonObject(json) && Object.hasOwn(json, key) ? json[key] : undefined;
 };
 
 const misfit = (root: string, at: readonly PathPart[]): PayloadError =>
@@ -51,7 +48,7 @@ const misfit = (root: string, at: readonly PathPart[]): PayloadError =>
 const checkTree = (json: Json, tree: unknown, root: string, at: readonly PathPart[]): void => {
   const children: unknown = Array.isArray(tree) ? tree[1] : tree;
   if (children !== undefined) {
-    if (!isRecord(children)) throw misfit(root, at);
+    if (!isJsonObject(children)) throw misfit(root, at);
     for (const [path, child] of Object.entries(children)) {
       if (path.includes("\\")) throw misfit(root, [...at, path]);
       const keys = path.split(".");
@@ -69,7 +66,7 @@ const checkTree = (json: Json, tree: unknown, root: string, at: readonly PathPar
 /** @throws PayloadError naming the first place where notes and JSON disagree. */
 export const checkNotes = (json: Json, types: Json, root: string): void => {
   if (
-    !isRecord(types) ||
+    !isJsonObject(types) ||
     types.v !== 1 ||
     Object.keys(types).length !== 2 ||
     typeof types.values !== "object"

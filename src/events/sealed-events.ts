@@ -11,7 +11,7 @@
  */
 import { sealedFields } from "./catalogue.ts";
 import type { EventData, RecordedEvent } from "./event-log.ts";
-import type { Json, JsonObject } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { openSeal, type Seal, seal } from "./payload-seal.ts";
 
 /** Why a field stayed sealed: the keys have none for the run, or the one they have does not open it. */
@@ -28,9 +28,6 @@ export interface Sealing {
   readonly compress: boolean;
 }
 
-const isRecord = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 const placeOf = (stream: string, { id, type }: EventData, field: string): readonly string[] => [
   stream,
   id,
@@ -44,14 +41,14 @@ export const hasPrivateFields = ({ type, data }: EventData): boolean =>
 
 /** Is a field of the event encrypted? */
 export const isEncrypted = ({ metadata }: EventData): boolean =>
-  isRecord(metadata.sealed) &&
-  Object.values(metadata.sealed).some((note) => isRecord(note) && note.enc !== undefined);
+  isJsonObject(metadata.sealed) &&
+  Object.values(metadata.sealed).some((note) => isJsonObject(note) && note.enc !== undefined);
 
 /** The event as it is to be stored; itself where nothing of it is to be sealed. Throws `RangeError` for a key that is none. */
 export const sealEvent = (stream: string, event: EventData, sealing: Sealing): EventData => {
   const notes: Record<string, Json> = {};
   const data: Record<string, Json> = { ...event.data };
-  const types: Record<string, Json> = isRecord(event.metadata.types) ? { ...event.metadata.types } : {};
+  const types: Record<string, Json> = isJsonObject(event.metadata.types) ? { ...event.metadata.types } : {};
   for (const field of sealedFields(event.type)) {
     const json = data[field];
     if (json === undefined) continue;
@@ -82,7 +79,7 @@ const withNotes = (
 
 /** How a field is sealed, where that is a way this version knows. */
 export const knownNote = (note: Json | undefined): SealNote | undefined => {
-  if (!isRecord(note)) return undefined;
+  if (!isJsonObject(note)) return undefined;
   const { enc, zip } = note;
   if ((enc !== undefined && enc !== "A256GCM") || (zip !== undefined && zip !== "zstd")) return undefined;
   return enc === undefined && zip === undefined ? undefined : (note as SealNote);
@@ -96,9 +93,9 @@ export const openEvent = <E extends RecordedEvent>(
   event: E,
   asked?: { readonly key: Uint8Array | undefined },
 ): E => {
-  if (!isRecord(event.metadata.sealed)) return event;
+  if (!isJsonObject(event.metadata.sealed)) return event;
   const data: Record<string, Json> = { ...event.data };
-  const types: Record<string, Json> = isRecord(event.metadata.types) ? { ...event.metadata.types } : {};
+  const types: Record<string, Json> = isJsonObject(event.metadata.types) ? { ...event.metadata.types } : {};
   const left: Record<string, Json> = {};
   for (const [field, note] of Object.entries(event.metadata.sealed)) {
     const known = knownNote(note);

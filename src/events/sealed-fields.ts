@@ -5,8 +5,8 @@
 import { type Either, left, right } from "fp-ts/lib/Either.js";
 import { EventDecodeError } from "./event-decode-error.ts";
 import type { RecordedEvent } from "./event-log.ts";
-import type { EventSchema } from "./event-schema.ts";
-import type { Json, JsonObject } from "./json.ts";
+import { type EventSchema, holdsPayload } from "./event-schema.ts";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { knownNote, openEvent } from "./sealed-events.ts";
 import type { SealedState } from "./sealed-value.ts";
 
@@ -23,8 +23,7 @@ export const openedAsFar = (
 ): Either<EventDecodeError, Opened> => {
   const malformed = (path: string) => left(new EventDecodeError("Malformed", recorded, { paths: [path] }));
   const notes = recorded.metadata.sealed;
-  if (typeof notes !== "object" || notes === null || Array.isArray(notes))
-    return malformed("metadata.sealed");
+  if (!isJsonObject(notes)) return malformed("metadata.sealed");
   const event = openEvent(recorded);
   const data: Record<string, Json> = { ...event.data };
   const sealed = new Map<string, SealedState>();
@@ -34,12 +33,15 @@ export const openedAsFar = (
     if (known === undefined) return left(new EventDecodeError("UnknownSeal", recorded, { paths }));
     if (known.unopened === "other key") return left(new EventDecodeError("Unopened", recorded, { paths }));
     const standIn = standInOf(schema, field);
-    if (standIn === undefined || !(field in data)) return malformed(`metadata.sealed.${field}`);
+    if (standIn === undefined || !Object.hasOwn(data, field)) return malformed(`metadata.sealed.${field}`);
     data[field] = standIn;
     sealed.set(field, known.unopened === "no key" ? "erased" : "locked");
   }
   return right({ event: { ...event, data }, sealed });
 };
 
-const standInOf = ({ payload = [], failures = {} }: EventSchema, field: string): Json | undefined =>
-  payload === field || payload.includes(field) ? null : failures[field];
+const standInOf = (schema: EventSchema, field: string): Json | undefined => {
+  if (holdsPayload(schema, field)) return null;
+  const { failures = {} } = schema;
+  return Object.hasOwn(failures, field) ? failures[field] : undefined;
+};

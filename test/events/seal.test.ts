@@ -232,7 +232,12 @@ describe("what does not open", () => {
     expect(refused(noted({ output: "no" }))).toMatch(/^UnknownSeal/);
     expect(refused(noted({ key: { enc: "A256GCM" } }))).toMatch(/^Malformed.*metadata\.sealed\.key/);
     expect(refused(noted({ error: { enc: "A256GCM" } }))).toMatch(/^Malformed.*metadata\.sealed\.error/);
+    expect(refused(noted({ constructor: { enc: "A256GCM" } }))).toMatch(/^Malformed.*\.sealed\.constructor/);
     expect(refused(noted([]))).toMatch(/^Malformed.*metadata\.sealed/);
+    // A field whose name is a part of the payload's: `at` of `metadata`.
+    const continued = { ...stored, type: "ThreadContinued", data: { workflow: "w", at: 1 } };
+    const odd = { ...continued, metadata: { v: 1, sealed: { at: { enc: "A256GCM" } } } };
+    expect(refused(odd)).toMatch(/^Malformed.*metadata\.sealed\.at/);
   });
 
   it("leaves the event unchanged for a key that is none", () => {
