@@ -21,7 +21,15 @@ import {
 } from "../events/event-log.ts";
 import { StoreError } from "../events/store-error.ts";
 import type { AppendConnection } from "./append-connection.ts";
-import { failureOf, isOfTheCall, limitOf, reasonOf, unavailable, wordsOf } from "./client-errors.ts";
+import {
+  closedTrouble,
+  failureOf,
+  isOfTheCall,
+  limitOf,
+  reasonOf,
+  unavailable,
+  wordsOf,
+} from "./client-errors.ts";
 import { type AppendMode, within } from "./connection.ts";
 import { writeName } from "./names.ts";
 import { pause } from "./pauses.ts";
@@ -58,8 +66,8 @@ export class Appender {
   readonly #options: AppenderOptions;
   /** The highest position that was answered to this process (A2). */
   #known: Position = BEGINNING;
-  /** By stream: the end of the last append that may go anywhere. */
-  readonly #anyUnderWay = new Map<string, Promise<void>>();
+  /** By what they have in common: the end of the last of the appends that are made one after the other. */
+  readonly #turns = new Map<string, Promise<void>>();
   #closed = false;
 
   constructor(connection: AppendConnection, reader: Reader, server: string, options: AppenderOptions) {
@@ -69,32 +77,35 @@ export class Appender {
     this.#options = options;
   }
 
-  /** Appends under way are tried no further. */
+  /** Appends under way are tried no further, and none is begun. */
   close(): void {
     this.#closed = true;
   }
 
   /**
    * `"any"` appends to one stream are written in the order in which they were asked for, which takes one after the other: to the server
-   * they are calls at the same time. Never rejects for what the server or the network does.
+   * they are calls at the same time. So are appends with the same ids, of which the server would take those at the same time for one (A2). Never rejects for what the server or
+   * the network does.
    */
   async append(stream: string, expected: ExpectedRevision, outgoing: Outgoing): Promise<Answer> {
-    if (expected !== "any") return this.#append(stream, expected, outgoing);
-    const before = this.#anyUnderWay.get(stream);
-    const answer = (before ?? Promise.resolve()).then(() => this.#append(stream, expected, outgoing));
+    const turn = expected === "any" ? `stream ${stream}` : `id ${outgoing.ids[0]}`;
+    const before = this.#turns.get(turn);
+    const make = () => this.#append(stream, expected, outgoing);
+    const answer = before === undefined ? make() : before.then(make);
     const settled = answer.then(
       () => {},
       () => {},
     );
-    this.#anyUnderWay.set(stream, settled);
+    this.#turns.set(turn, settled);
     try {
       return await answer;
     } finally {
-      if (this.#anyUnderWay.get(stream) === settled) this.#anyUnderWay.delete(stream);
+      if (this.#turns.get(turn) === settled) this.#turns.delete(turn);
     }
   }
 
   async #append(stream: string, expected: ExpectedRevision, outgoing: Outgoing): Promise<Answer> {
+    if (this.#closed) return left(closedTrouble(this.#server));
     try {
       const append = { stream, expected, outgoing };
       if (outgoing.events.length === 0) return await this.#nothing(append);

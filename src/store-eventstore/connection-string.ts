@@ -2,6 +2,7 @@
  * Connection strings, looked at before the client sees them: it prints them, password and all, when it does not know a key, cuts
  * passwords at a colon, and ignores what it cannot do. Each of these is refused here, in words that never repeat the string.
  */
+import { randomUUID } from "node:crypto";
 import { unusable } from "./client-errors.ts";
 
 /** The keys that the client knows, without case, `-` and `_`. */
@@ -24,9 +25,11 @@ const KEYS: ReadonlySet<string> = new Set([
 
 const SHAPE = /^(esdb(?:\+discover)?):\/\/(?:([^/?]*)@)?([^@/?]+)\/?(?:\?(.*))?$/;
 
+const flatKey = (key: string): string => key.trim().toLowerCase().replace(/[_-]/g, "");
+
 /** What is wrong with it, and what to write instead; `undefined` when nothing is. */
 const faultOf = (credentials: string | undefined, query: string | undefined): string | undefined => {
-  if (credentials !== undefined && !/^[^:]+:[^:]+$/.test(credentials))
+  if (credentials !== undefined && !/^[^:@]+:[^:@]+$/.test(credentials))
     return "its credentials are not user:password; write a colon, an @ and the like in them percent-encoded (%3A, %40)";
   try {
     decodeURIComponent(credentials ?? "");
@@ -35,7 +38,7 @@ const faultOf = (credentials: string | undefined, query: string | undefined): st
   }
   for (const pair of query?.split("&") ?? []) {
     const [key = "", value = "", ...more] = pair.split("=");
-    const flat = key.trim().toLowerCase().replace(/[_-]/g, "");
+    const flat = flatKey(key);
     if (more.length > 0 || value === "") return `its part ${JSON.stringify(key)} is not key=value`;
     if (!KEYS.has(flat)) return `it has a key ${JSON.stringify(key)}, which the client does not know`;
     if (flat === "tlsverifycert" && value === "false")
@@ -46,13 +49,25 @@ const faultOf = (credentials: string | undefined, query: string | undefined): st
   return undefined;
 };
 
+/** The string with a connection name that no other client has: by its own the server tells one consumer of a group from the others. */
+export const withOwnName = (connectionString: string): string => {
+  const [start = "", ...queries] = connectionString.split("?");
+  const pairs = queries.join("?").split("&");
+  const named = pairs.map((pair) =>
+    flatKey(pair.split("=")[0] ?? "") === "connectionname" ? `${pair.trimEnd()}-${randomUUID()}` : pair,
+  );
+  return [start, ...(queries.length === 0 ? [] : [named.join("&")])].join("?");
+};
+
 /**
  * Where a connection string leads, without credentials and keys, as in `esdb://db.example:2113`.
  * @throws StoreError `Unavailable` for a string that cannot be used.
  */
 export const serverOf = (connectionString: string): string => {
   const [, protocol, credentials, hosts, query] = SHAPE.exec(connectionString.trim()) ?? [];
-  if (protocol === undefined || hosts === undefined)
+  // An @ behind a host that has none before it ends credentials in which something was not percent-encoded: they are not shown.
+  const misread = credentials === undefined && /^[^=]*@/.test(query ?? "");
+  if (protocol === undefined || hosts === undefined || misread)
     throw unusable(
       "EventStoreDB",
       "the connection string is not one; write esdb://host:2113?tls=false, or esdb+discover://user:password@cluster:2113",

@@ -58,6 +58,8 @@ export interface EventStoreLogOptions {
 
 const ABOVE_0 = ["deadlineMs", "heartbeatMs"] as const;
 const NOT_BELOW_0 = ["retryForMs", "reconnectForMs", "prefetch"] as const;
+/** A timer takes no more than 2^31-1 ms, and counts to 1 when it is given more. Deadlines are lengthened by a second here and there. */
+const LONGEST_MS = 2 ** 31 - 10_000;
 
 export class EventStoreLog implements EventLog {
   readonly #server: string;
@@ -87,6 +89,12 @@ export class EventStoreLog implements EventLog {
     for (const name of NOT_BELOW_0)
       if (!(settings[name] >= 0))
         throw unusable(server.name, `the option ${name} must be 0 or more, and is ${settings[name]}`);
+    if (settings.appends !== "plain" && settings.appends !== "batch")
+      throw unusable(
+        server.name,
+        `the option appends must be "plain" or "batch", and is ${settings.appends}`,
+      );
+    for (const name of ABOVE_0) settings[name] = Math.min(settings[name], LONGEST_MS);
     this.#settings = settings;
     this.#server = server.name;
     this.#connection = openConnection(server.makeClient(), "plain");

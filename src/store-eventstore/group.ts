@@ -112,13 +112,14 @@ export class Group {
    * comes again (G3).
    */
   #makeRoom(): void {
+    if (this.#members.size === 0) return;
     const { prefetch } = this.#parts;
     const [lane, next] = this.#lanes;
     const had = lane?.bufferSize ?? 0;
     let held = 0;
     for (const { maxInFlight, delayed } of this.#members) held += maxInFlight + delayed.size;
     if (next !== undefined || (lane !== undefined && held + prefetch / 2 <= had)) return;
-    const size = Math.min(Math.max(held + prefetch, 2 * had), MOST_HELD);
+    const size = Math.min(Math.max(Math.ceil(held + prefetch), 2 * had), MOST_HELD);
     if (size <= had) return;
     const wider = this.#openLane(size);
     if (lane === undefined) return;

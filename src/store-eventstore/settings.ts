@@ -1,4 +1,5 @@
 /** How to reach a server: a connection string, or the client's own settings. Makes clients of either; connects to nothing. */
+import { randomUUID } from "node:crypto";
 import {
   type ChannelCredentialOptions,
   type Credentials,
@@ -8,7 +9,7 @@ import {
   type SingleNodeOptions,
 } from "@eventstore/db-client";
 import { unusable } from "./client-errors.ts";
-import { serverOf } from "./connection-string.ts";
+import { serverOf, withOwnName } from "./connection-string.ts";
 
 /** What the client's constructor takes, by name: for certificates in memory, and other things that fit in no string. */
 export interface EventStoreSettings {
@@ -29,7 +30,11 @@ const hostOf = (endpoint: string | { readonly address: string; readonly port: nu
   typeof endpoint === "string" ? endpoint : `${endpoint.address}:${endpoint.port}`;
 
 const clientOf = ({ connection, channel, credentials }: EventStoreSettings): EventStoreDBClient => {
-  const safely = { throwOnAppendFailure: true };
+  const { connectionName } = connection;
+  const safely = {
+    throwOnAppendFailure: true,
+    ...(connectionName === undefined ? {} : { connectionName: `${connectionName}-${randomUUID()}` }),
+  };
   if ("discover" in connection)
     return new EventStoreDBClient({ ...connection, ...safely }, channel, credentials);
   if ("endpoints" in connection)
@@ -51,7 +56,7 @@ export const serverOfSettings = (settings: string | EventStoreSettings): Server 
     makeClient: () => {
       try {
         return typeof settings === "string"
-          ? EventStoreDBClient.connectionString(settings)
+          ? EventStoreDBClient.connectionString(withOwnName(settings))
           : clientOf(settings);
       } catch (error) {
         // The client's parse error carries the whole string, password included: its `expected` is all that may be told of it.

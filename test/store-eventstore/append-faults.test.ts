@@ -1,5 +1,6 @@
 /** Appends when the server or the network does what it should not: each has the outcome it really had, and is written once at most. */
 import { binaryEvent } from "@eventstore/db-client";
+import { left } from "fp-ts/lib/Either.js";
 import { describe, expect, it } from "vitest";
 import type { FaultKind } from "../esdb-node/faults.ts";
 import { collect, event, ids, numbered, put, testScene } from "./kit.ts";
@@ -113,6 +114,16 @@ describe.each(["plain", "batch"] as const)("%s appends", (appends) => {
     const anywhere = log.append("a", "any", [first, second]);
     expect(await anywhere()).toMatchObject({ right: { revision: 3 } });
     expect(ids(await collect(log.read("a")))).toEqual(ids([first, second, first, second]));
+  });
+
+  it("A2 of the same append made several times at once, one is written and acknowledged", async () => {
+    const node = await scene.node();
+    const log = await scene.open(node.connectionString, { appends });
+    const append = log.append("a", "none", [event()]);
+    const [first, ...others] = await Promise.all([append(), append(), append()]);
+    expect(first).toMatchObject({ right: { revision: 0 } });
+    for (const other of others)
+      expect(other).toEqual(left({ _tag: "WrongExpectedRevision", stream: "a", actual: 0 }));
   });
 
   it("an event that is too large for the server is refused with the server's limit", async () => {

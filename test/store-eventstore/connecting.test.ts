@@ -37,6 +37,8 @@ describe("a connection string that cannot be used", () => {
     ["a truth that is none", "esdb://admin:s3cret@db.example:2113?tls=maybe", "expected true or false"],
     ["a password with a colon", "esdb://admin:s3:cret@db.example:2113", "percent-encoded"],
     ["a password with a bare percent sign", "esdb://admin:s3%cret@db.example:2113", "percent-encoded"],
+    ["a password with an @", "esdb://admin:s3@cret@db.example:2113", "percent-encoded"],
+    ["a password with a ?", "esdb://admin:s3?cret@db.example:2113", "the connection string is not one"],
     ["a user without a password", "esdb://s3cret@db.example:2113", "not user:password"],
     ["a port that is none", "esdb://admin:s3cret@db.example:x", "expected port number"],
     [
@@ -64,6 +66,23 @@ it("an option that makes no sense", async () => {
     await expect(openEventStoreLog(server, options)).rejects.toThrow(
       `esdb://db.example:2113: the option ${name} must`,
     );
+  }
+});
+
+it("an option that says for ever, or asks for a part of an event", async () => {
+  const node = await scene.node();
+  const ever = Number.POSITIVE_INFINITY;
+  const endless = { deadlineMs: ever, retryForMs: ever, reconnectForMs: ever, heartbeatMs: ever };
+  for (const appends of ["plain", "batch"] as const) {
+    const log = await scene.open(node.connectionString, { ...endless, prefetch: 1.5, appends });
+    expect(await put(log, appends, "none", event())).toMatchObject({ revision: 0 });
+    const watch = scene.consume(log, appends, {}, (item) => item.ack());
+    await vi.waitFor(() => expect(watch.items.length).toBeGreaterThan(0), 30_000);
+    const before = { ...node.counts.calls };
+    // Timers that had overflowed would have asked for much in this time.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(node.counts.calls).toEqual(before);
+    await log.close();
   }
 });
 

@@ -177,6 +177,23 @@ it("L3 a consumer that the server has forgotten is noticed, and goes on", async 
   expect(ids(eventsOf(watch.items))).toEqual(ids(events));
 });
 
+it("L3 a consumer that the server has forgotten is noticed, though another process has the same connection name", async () => {
+  const node = await scene.node();
+  const server = `${node.connectionString}&connectionName=workers`;
+  const [one, two] = [await scene.open(server, { heartbeatMs: 60 }), await scene.open(server)];
+  const other = scene.consume(two, "g", { filter, maxInFlight: 1 });
+  const first = event();
+  await put(one, "a", "none", first);
+  await until("the other", () => other.items.length === 1);
+  node.faults.add({ on: "consume", kind: "drop" });
+  const watch = scene.consume(one, "g", { filter }, ackAtOnce);
+  await until("the connection that is forgotten", () => (node.counts.calls.consume ?? 0) >= 2);
+  await until("another one", () => (node.counts.calls.consume ?? 0) >= 3);
+  other.stop();
+  await until("the event", () => watch.items.length >= 1);
+  expect(ids(eventsOf(watch.items))).toEqual([first.id]);
+});
+
 it("G4 what an operator has the server replay from what was parked comes again", async () => {
   const node = await scene.node();
   const log = await scene.open(node.connectionString);
