@@ -8,6 +8,7 @@ import { isSdkEvent, isThreadEvent, payloadFields, type RunEvent } from "../even
 import type { Payload } from "../events/payload.ts";
 import { escapeControls, PREVIEW_LENGTH, plain, preview, quoted } from "./event-words.ts";
 import type { HistoryEntry } from "./history.ts";
+import { isDeadlineKey } from "./hook-keys.ts";
 import { cutsSdkBytes, describeSdkEvent } from "./sdk-event-line.ts";
 import { describeThreadEvent } from "./thread-event-line.ts";
 
@@ -102,9 +103,7 @@ export const waitName = (key: string): string =>
 const holderTitle = (holder: string): string => UUID.exec(holder)?.[1] ?? quoted(holder);
 
 const wait = (key: string): string =>
-  key.startsWith("hookTimeout!")
-    ? `Deadline of hook ${quoted(waitName(key))}`
-    : `Sleep ${quoted(waitName(key))}`;
+  isDeadlineKey(key) ? `Deadline of hook ${quoted(waitName(key))}` : `Sleep ${quoted(waitName(key))}`;
 
 /** A duration in milliseconds, for people: `350 ms`, `1.2 s`, `3 min 20 s`, `2 d 4 h`. */
 export const formatDuration = (ms: number): string => {

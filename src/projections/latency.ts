@@ -12,6 +12,7 @@
  */
 import type { RunEvent } from "../events/catalogue.ts";
 import type { HistoryEntry } from "./history.ts";
+import { isDeadlineKey } from "./hook-keys.ts";
 
 /** By how much clocks of different machines may differ, in milliseconds. */
 export const CLOCK_SKEW_MS = 60_000;
@@ -86,7 +87,7 @@ export const latencyFold = (): LatencyFold => {
         return wait(1);
       case "SleepElapsed":
       case "SleepWoken":
-        return wait(data.key.startsWith("hookTimeout!") ? 0 : -1);
+        return wait(isDeadlineKey(data.key) ? 0 : -1);
       case "HookDelivered":
       case "HookClosed":
         return wait(-1);
