@@ -47,13 +47,7 @@ shared[SHARED] ??= new AsyncLocalStorage();
 /** For the gate and this file; everybody else has the functions below. */
 export const stepFrames: AsyncLocalStorage<StepFrame | undefined> = shared[SHARED];
 
-/** Runs one try of a step's body. `signal` is the walk's. */
-export const runInStep = <T>(info: Omit<StepInfo, "isLastAttempt">, signal: AbortSignal, fn: () => T): T => {
-  const { name, key, attempt, maxAttempts } = info;
-  return runAsStep({ name, key, attempt, maxAttempts, signal }, fn);
-};
-
-/** The same for a step whose signal may be made when it is asked for. */
+/** Runs one try of a step's body. `signal` may be made when it is asked for. */
 export const runAsStep = <T>(step: CurrentStep, fn: () => T): T =>
   stepFrames.run({ step, slot: stepFrames.getStore()?.slot }, fn);
 

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runInStep } from "./step-context.ts";
+import { runAsStep } from "./step-context.ts";
 import { FatalError, messageOf, RetryableError } from "./step-errors.ts";
 import { stepFetchOrFail } from "./step-fetch.ts";
 
@@ -30,7 +30,7 @@ const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 const inStep = <T>(signal: AbortSignal, fn: () => Promise<T>) =>
-  runInStep({ name: "a", key: "a#0", attempt: 1, maxAttempts: 3 }, signal, fn);
+  runAsStep({ name: "a", key: "a#0", attempt: 1, maxAttempts: 3, signal }, fn);
 
 test("an answer in 2xx comes back readable", async () => {
   expect(await (await stepFetchOrFail(`${base}/200`)).text()).toBe("body");

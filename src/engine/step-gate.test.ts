@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { runInStep, runOutsideStep, stepInfo } from "./step-context.ts";
+import { runAsStep, runOutsideStep, stepInfo } from "./step-context.ts";
 import { createStepGate, DEFAULT_STEP_CONCURRENCY, stepConcurrencyFrom } from "./step-gate.ts";
 
 const held = () => {
@@ -115,7 +115,7 @@ test("a waiter goes on in its own async context, not in that of the step before 
   const hold = held();
   const signal = new AbortController().signal;
   const first = gate.run(() =>
-    runInStep({ name: "a", key: "a#0", attempt: 1, maxAttempts: 1 }, signal, () => hold.promise),
+    runAsStep({ name: "a", key: "a#0", attempt: 1, maxAttempts: 1, signal }, () => hold.promise),
   );
   const second = gate.run(async () => stepInfo());
   hold.resolve();

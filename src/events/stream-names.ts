@@ -14,7 +14,7 @@ const unescapeUnits = (text: string): string =>
   text.replace(/%([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
 export const RUN_PREFIX = "run-";
-export const HOOK_PREFIX = "hook-";
+const HOOK_PREFIX = "hook-";
 
 export const runStream = (runId: string): string => RUN_PREFIX + escapeUnits(runId);
 export const hookStream = (token: string): string => HOOK_PREFIX + escapeUnits(token);

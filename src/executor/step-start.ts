@@ -37,7 +37,7 @@ const START_ANSWERS: Answers = {
 };
 
 /** Whether the body may begin before its start is accepted. `WORKFLOW_OPTIMISTIC_INLINE_START` is read now. */
-export const startsOptimistically = ({
+const startsOptimistically = ({
   lazyStepInput,
   suppressOptimisticStart,
   forceOptimisticStart,

@@ -86,7 +86,7 @@ export const openIndexDatabase = (path: string): DatabaseSync => {
 };
 
 /** Removes a damaged index file of ours and starts an empty one. */
-export const discardIndexFile = (path: string): DatabaseSync => {
+const discardIndexFile = (path: string): DatabaseSync => {
   try {
     if (path !== ":memory:")
       for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(path + suffix, { force: true });

@@ -22,10 +22,10 @@ import { runIdOf } from "../../events/stream-names.ts";
 import type { Event, ResolveData } from "../../executor/world-events.ts";
 
 /** Fields of an event, whichever type it has. */
-export type EventFields = Readonly<Record<string, unknown>>;
+type EventFields = Readonly<Record<string, unknown>>;
 
 /** An event's data, whichever type it has; empty where it has none. */
-export const dataOf = (event: { readonly eventData?: unknown }): EventFields =>
+const dataOf = (event: { readonly eventData?: unknown }): EventFields =>
   (event.eventData ?? {}) as EventFields;
 
 /** As a store takes it. Throws PayloadError for what cannot be carried. */
