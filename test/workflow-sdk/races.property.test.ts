@@ -13,7 +13,7 @@ import type { EventLog } from "../../src/events/event-log.ts";
 import { sdkQueueStream } from "../../src/events/stream-names.ts";
 import type { CreateEventRequest } from "../../src/executor/world-events.ts";
 import { decideDone, queueFold } from "../../src/integrations/workflow-sdk/queue-fold.ts";
-import { SessionPool } from "../../src/integrations/workflow-sdk/session-pool.ts";
+import { createSessionPool } from "../../src/integrations/workflow-sdk/session-pool.ts";
 import { createMemoryLog } from "../../src/store-memory/index.ts";
 import { openSqliteLog } from "../../src/store-sqlite/index.ts";
 import { hook, logOf, newRun, outcomeOf, requests, send, step, worldOver } from "./worlds.ts";
@@ -196,7 +196,7 @@ describe.each(["memory", "a SQLite file"] as const)("Worlds over %s", (store) =>
         async (actions) => {
           const logs = STORES[store](3);
           const worlds = logs.map((log) => worldOver(log));
-          const queues = logs.map((log) => new SessionPool(log, queueFold));
+          const queues = logs.map((log) => createSessionPool(log, queueFold));
           const stream = sdkQueueStream("r");
           const queue = async (world: number, idempotencyKey: string) => {
             const { messageId } = await worlds[world]!.queue(

@@ -20,7 +20,7 @@ import { sendMessage } from "./queue.ts";
 import { type QueueState, queueFold } from "./queue-fold.ts";
 import { strandedRuns } from "./recovery.ts";
 import { type SdkRunState, sdkRunFold } from "./run-fold.ts";
-import { SessionPool } from "./session-pool.ts";
+import { createSessionPool, type SessionPool } from "./session-pool.ts";
 import { keyOfRun, settingsOf, type WorldOptions } from "./settings.ts";
 import { createStorage } from "./storage.ts";
 import { createStreamer } from "./streamer.ts";
@@ -68,9 +68,9 @@ export const createWorld = <MessageId extends string = string>(
       return Promise.reject(new Error("This World is closed. Make another one with createWorld()."));
     opened ??= openStore(settings.store, settings.durability).then((log) => ({
       log,
-      runs: new SessionPool(log, sdkRunFold),
-      queues: new SessionPool(log, queueFold),
-      chunks: new SessionPool(log, chunkFold),
+      runs: createSessionPool(log, sdkRunFold),
+      queues: createSessionPool(log, queueFold),
+      chunks: createSessionPool(log, chunkFold),
       directory: new Directory(log),
     }));
     // An opening that failed is tried again: the file may be there next time.
