@@ -56,9 +56,9 @@ export class Reader {
 
   async *read(stream: string, options: ReadOptions = {}): AsyncGenerator<RecordedEvent, void, undefined> {
     const forwards = options.direction !== "backwards";
-    let left = options.max ?? Number.MAX_SAFE_INTEGER;
+    let left = Math.ceil(options.max ?? Number.MAX_SAFE_INTEGER);
     let from: ReadRevision =
-      options.from === undefined ? (forwards ? "start" : "end") : BigInt(Math.max(0, options.from));
+      options.from === undefined ? (forwards ? "start" : "end") : revisionAt(options.from, forwards);
     if (!forwards && (options.from ?? 0) < 0) return;
     const source = () =>
       this.#connection.client.readStream(
@@ -173,6 +173,10 @@ export class Reader {
     return new StoreError(reason, { _tag: "Corrupt", reason });
   }
 }
+
+/** The first revision, in the direction of the read, at or behind `from`, which may lie between two, or beyond them all. */
+const revisionAt = (from: number, forwards: boolean): bigint =>
+  BigInt(Math.min(Math.max(0, forwards ? Math.ceil(from) : Math.floor(from)), Number.MAX_SAFE_INTEGER));
 
 const PASSING: ReadonlySet<string> = new Set(["broken", "busy", "not leader", "timed out"]);
 

@@ -80,3 +80,17 @@ it("a position of another store is refused in words, not read from", async () =>
   const failure = await collect(log.readAll({ after: "7" as Position })).catch((error: unknown) => error);
   expect(StoreError.is(failure) && failure.error._tag).toBe("Corrupt");
 });
+
+it.each([
+  [{ from: Number.POSITIVE_INFINITY }, []],
+  [{ from: 1e30 }, []],
+  [{ from: 1.5 }, [2, 3]],
+  [{ from: 1.5, direction: "backwards" }, [1, 0]],
+  [{ from: Number.POSITIVE_INFINITY, direction: "backwards" }, [3, 2, 1, 0]],
+  [{ max: Number.POSITIVE_INFINITY }, [0, 1, 2, 3]],
+] as const)("a read by numbers that are no revisions: %o", async (options, revisions) => {
+  const node = await scene.node();
+  const log = await scene.open(node.connectionString);
+  await put(log, "a", "none", ...numbered(4));
+  expect((await collect(log.read("a", options))).map(({ revision }) => revision)).toEqual(revisions);
+});
