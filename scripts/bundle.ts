@@ -12,7 +12,8 @@ const PROJECT = join(import.meta.dirname, "..");
 const SOURCE = join(PROJECT, "src");
 
 /** What openRunstream stands on, and the parts of packages that it takes. */
-const CORE = /[\\/](?:src[\\/](?:events|projections|engine|embedded|store-memory|store-sqlite)|node_modules[\\/](?:fp-ts|io-ts|rxjs|superjson|tslib))[\\/]/;
+const CORE =
+  /[\\/](?:src[\\/](?:events|projections|engine|embedded|store-memory|store-sqlite)|node_modules[\\/](?:fp-ts|io-ts|rxjs|superjson|tslib))[\\/]/;
 
 interface Manifest {
   readonly name: string;
