@@ -104,17 +104,19 @@ export const takeover = (server: () => string): void => {
     for (const n of [0, 1, 2, 3]) expect((await dying.lines.next()).value).toBe(`${n} 0`);
     const watch = scene.consume(log, stream, { filter }, (item) => item.ack());
     dying.child.kill("SIGKILL");
-    await until("what it left", () => watch.items.length >= 3);
+    // The ack of the first one may have been on its way when its process died: then that one comes again as well.
+    const left = () => watch.items.filter((item) => item.event.revision > 0);
+    await until("what it left", () => left().length >= 3);
     const fresh = event();
     await put(log, stream, 3, fresh);
-    await until("what is new", () => watch.items.length >= 4);
-    expect(watch.items.map((item) => [item.event.revision, item.redeliveries])).toEqual([
+    await until("what is new", () => left().length >= 4);
+    expect(left().map((item) => [item.event.revision, item.redeliveries])).toEqual([
       [1, 1],
       [2, 1],
       [3, 1],
       [4, 0],
     ]);
-    expect(ids([watch.items[3]!.event])).toEqual([fresh.id]);
+    expect(ids([left()[3]!.event])).toEqual([fresh.id]);
   });
 };
 
