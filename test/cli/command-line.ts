@@ -3,12 +3,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterAll, vi } from "vitest";
+import { afterAll, inject, vi } from "vitest";
 
 // Every test starts processes, and machines that test are busy.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 
-const MAIN = resolve(import.meta.dirname, "../../src/cli/main.ts");
+const MAIN = inject("commandLine");
 export const EXAMPLES = resolve(import.meta.dirname, "../../examples");
 export const LIBRARY = resolve(import.meta.dirname, "../../src/index.ts");
 
