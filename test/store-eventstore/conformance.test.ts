@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, vi } from "vitest";
 import { type StandInNode, startNode } from "../esdb-node/node.ts";
-import { everySuite } from "./server-suites.ts";
+import { plainSuites } from "./server-suites.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -10,5 +10,5 @@ describe("the stand-in node", () => {
     node = await startNode({ maxAppendSize: 4 * 1024 * 1024 });
   });
   afterAll(() => node.stop());
-  everySuite(() => node.connectionString);
+  plainSuites(() => node.connectionString);
 });

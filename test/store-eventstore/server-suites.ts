@@ -120,10 +120,18 @@ export const takeover = (server: () => string): void => {
   });
 };
 
-export const everySuite = (server: () => string): void => {
-  describe("the log", () => logConformance(server));
+export const batchedLog = (server: () => string): void =>
   describe("the log, with batched appends", () => logConformance(server, { appends: "batch" }));
+
+/** All but {@link batchedLog}. */
+export const plainSuites = (server: () => string): void => {
+  describe("the log", () => logConformance(server));
   describe("the journal", () => journalConformance(server));
   describe("a raw reader", () => rawReader(server));
   describe("a takeover", () => takeover(server));
+};
+
+export const everySuite = (server: () => string): void => {
+  plainSuites(server);
+  batchedLog(server);
 };

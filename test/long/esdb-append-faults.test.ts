@@ -3,7 +3,7 @@ import { binaryEvent } from "@eventstore/db-client";
 import { left } from "fp-ts/lib/Either.js";
 import { describe, expect, it } from "vitest";
 import type { FaultKind } from "../esdb-node/faults.ts";
-import { collect, event, ids, numbered, put, testScene } from "./kit.ts";
+import { collect, event, ids, numbered, put, testScene } from "../store-eventstore/kit.ts";
 
 const scene = testScene();
 
