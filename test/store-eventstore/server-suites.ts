@@ -120,8 +120,9 @@ export const takeover = (server: () => string): void => {
   });
 };
 
-export const batchedLog = (server: () => string): void =>
+export const batchedLog = (server: () => string): void => {
   describe("the log, with batched appends", () => logConformance(server, { appends: "batch" }));
+};
 
 /** All but {@link batchedLog}. */
 export const plainSuites = (server: () => string): void => {
