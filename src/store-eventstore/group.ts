@@ -9,6 +9,7 @@
  * - G2 A stream belongs to the consumer that got its first event, until that consumer leaves; the last {@link REMEMBERED_STREAMS} are
  *   remembered. What waits for a consumer waits in log order.
  * - G3 An event is in custody once: what the server gives again after a break is the same one, and nobody is handed it a second time.
+ *   What nobody here has been handed when a connection breaks leaves custody: the server may give it to another process.
  * - G4 An answer counts once, and only from who holds the event. It is remembered and said again when the event
  *   comes back, since the server confirms none.
  * - G5 When the last consumer leaves, the answers are flushed and all else is handed back to the server, for other processes.
@@ -139,6 +140,7 @@ export class Group {
       group: this.#name,
       filter: serverFilter(this.#filter),
       arrived: (arrival: Arrival) => this.#arrived(arrival),
+      broke: (broken: Lane) => this.#broke(broken),
       gaveUp: (error: unknown) => this.#fail(error),
     };
     const lane = new Lane(this.#parts, owner, size);
@@ -305,10 +307,25 @@ export class Group {
   }
 
   #letGo(): void {
-    for (const { event, arrival, times } of this.#custody.values())
-      this.#returned.set(event.position, { times, retries: arrival.resolved.retryCount });
-    this.#custody.clear();
+    for (const item of this.#custody.values()) this.#release(item);
     this.#unassigned = [];
+  }
+
+  #release({ event: { position }, arrival, times }: Item): void {
+    this.#returned.set(position, { times, retries: arrival.resolved.retryCount });
+    this.#custody.delete(position);
+  }
+
+  /** What a consumer holds, or is to have again, it keeps (G3). */
+  #broke(lane: Lane): void {
+    const kept = (item: Item): boolean => {
+      if (item.arrival.lane !== lane) return true;
+      this.#release(item);
+      return false;
+    };
+    this.#unassigned = this.#unassigned.filter(kept);
+    for (const { waiting } of this.#members)
+      waiting.splice(0, Number.POSITIVE_INFINITY, ...waiting.filter(kept));
   }
 
   /** The server cannot be reached any more, or refuses: those who consume are told. */

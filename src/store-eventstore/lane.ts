@@ -37,6 +37,8 @@ export interface LaneOwner {
   readonly group: string;
   readonly filter: Filter;
   arrived(arrival: Arrival): void;
+  /** The server takes what it gave to the lane for unanswered, and gives it to anybody. */
+  broke(lane: Lane): void;
   gaveUp(error: unknown): void;
 }
 
@@ -135,6 +137,7 @@ export class Lane {
 
   #broken(error: unknown): void {
     void this.#hangUp();
+    this.#owner.broke(this);
     this.#reopening.again(error, (final) => this.#owner.gaveUp(final));
   }
 

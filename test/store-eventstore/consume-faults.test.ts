@@ -166,6 +166,37 @@ it("P6 a stream's events stay with one of two processes while both live", async 
   expect(watches.every(({ items }) => items.length > 0)).toBe(true);
 });
 
+it("P6 what waits in one process when connections break is not handed out there as well as in another", async () => {
+  const node = await scene.node();
+  const [one, two] = [await scene.open(node.connectionString), await scene.open(node.connectionString)];
+  const streams = Array.from({ length: 40 }, (_, n) => `a${n}`);
+  for (const stream of streams) await put(one, stream, "none", event());
+  const holding = scene.consume(one, "g", { filter, maxInFlight: 1 });
+  await until("the first event", () => holding.items.length === 1);
+  const other = scene.consume(two, "g", { filter }, ackAtOnce);
+  const raw = scene.raw(node.connectionString);
+  const given = async () => {
+    const info = await raw
+      .getPersistentSubscriptionToAllInfo(serverGroup("g", filter))
+      .catch(() => undefined);
+    return info?.connections.map(({ inFlightMessages }) => Number(inFlightMessages)) ?? [];
+  };
+  while ((await given()).toSorted().join() !== "0,40")
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  await node.restart();
+  // Who is back first gets more, perhaps all.
+  while ((await given()).length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  const all = () => [...holding.items, ...other.items].map((item) => item.event.stream);
+  for (let n = 0; new Set(all()).size < streams.length || n < holding.items.length; ) {
+    await until("an event", () => n < holding.items.length || new Set(all()).size === streams.length);
+    if (n < holding.items.length) holding.items[n++]?.ack();
+  }
+  const [first] = holding.items;
+  const twice = all().filter((stream, n, every) => every.indexOf(stream) !== n);
+  expect(twice.filter((stream) => stream !== first?.event.stream)).toEqual([]);
+  expect([...all()].length - twice.length).toBe(streams.length);
+});
+
 it("L3 a consumer that the server has forgotten is noticed, and goes on", async () => {
   const node = await scene.node();
   const log = await scene.open(node.connectionString, { heartbeatMs: 60 });
