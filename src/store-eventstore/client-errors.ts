@@ -155,8 +155,11 @@ export const closedTrouble = (server: string): Trouble => unavailable(server, CL
 export const storeErrorOf = (server: string, error: unknown): StoreError => {
   if (StoreError.is(error)) return error;
   const reason = reasonOf(server, error);
-  const trouble: Trouble = { _tag: "Unavailable", reason, cause: error };
-  return new StoreError(reason, trouble);
+  if (failureOf(error) === "invalid" && /position/i.test(wordsOf(error))) {
+    const alien = `${reason}; the position to begin at comes from another database, or from before this one was restored`;
+    return new StoreError(alien, { _tag: "Corrupt", reason: alien, cause: error });
+  }
+  return new StoreError(reason, { _tag: "Unavailable", reason, cause: error });
 };
 
 /** The settings are wrong, or the log is closed. */

@@ -21,7 +21,7 @@ import {
   type RecordedEvent,
 } from "../events/event-log.ts";
 import { StoreError } from "../events/store-error.ts";
-import { closedError, failureOf, LateError, reasonOf, storeErrorOf, wordsOf } from "./client-errors.ts";
+import { closedError, failureOf, LateError, storeErrorOf } from "./client-errors.ts";
 import type { Connection } from "./connection.ts";
 import { writeName } from "./names.ts";
 import { pause } from "./pauses.ts";
@@ -155,17 +155,10 @@ export class Reader {
         if (this.#closed) throw closedError(this.#server);
         if (absent(error)) return;
         failures += 1;
-        if (failures >= TRIES || !isPassing(error)) throw this.#storeError(error);
+        if (failures >= TRIES || !isPassing(error)) throw storeErrorOf(this.#server, error);
         await pause(failures);
       }
     }
-  }
-
-  #storeError(error: unknown): StoreError {
-    if (failureOf(error) !== "invalid" || !/position/i.test(wordsOf(error)))
-      return storeErrorOf(this.#server, error);
-    const reason = `${reasonOf(this.#server, error)}; the position to begin at comes from another database, or from before this one was restored`;
-    return new StoreError(reason, { _tag: "Corrupt", reason, cause: error });
   }
 
   #foreign(stream: string, revision: bigint | undefined): StoreError {

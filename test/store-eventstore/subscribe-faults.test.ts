@@ -1,9 +1,9 @@
 /** Subscriptions that outlive what carries them. */
 import { describe, expect, it } from "vitest";
-import type { RecordedEvent } from "../../src/events/event-log.ts";
+import type { Position, RecordedEvent } from "../../src/events/event-log.ts";
 import { StoreError } from "../../src/events/store-error.ts";
 import type { FaultKind } from "../esdb-node/faults.ts";
-import { event, ids, numbered, put, testScene, until } from "./kit.ts";
+import { collect, event, ids, numbered, put, testScene, until } from "./kit.ts";
 
 const scene = testScene();
 const filter = { streamPrefix: "a" };
@@ -127,4 +127,18 @@ it("a server that stays away ends a subscription in an error that names it, when
   await until("the error", () => watch.error !== undefined);
   expect(StoreError.is(watch.error)).toBe(true);
   expect(String(watch.error)).toContain(`esdb://127.0.0.1:${node.port}`);
+});
+
+it("a position of another database ends a subscription as it ends a read: in words, and as damage", async () => {
+  const node = await scene.node();
+  const log = await scene.open(node.connectionString);
+  await put(log, "a", "none", event());
+  const after = `${"7".padStart(20, "0")}-${"7".padStart(20, "0")}` as Position;
+  const watch = scene.subscribe(log, { after });
+  await until("the error", () => watch.error !== undefined);
+  const read = await collect(log.readAll({ after })).catch((error: unknown) => error);
+  for (const error of [watch.error, read]) {
+    expect(StoreError.is(error) && error.error._tag).toBe("Corrupt");
+    expect(String(error)).toContain("comes from another database");
+  }
 });
