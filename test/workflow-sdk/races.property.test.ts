@@ -14,37 +14,51 @@ import { sdkQueueStream } from "../../src/events/stream-names.ts";
 import type { CreateEventRequest } from "../../src/executor/world-events.ts";
 import { decideDone, queueFold } from "../../src/integrations/workflow-sdk/queue-fold.ts";
 import { createSessionPool } from "../../src/integrations/workflow-sdk/session-pool.ts";
+import { openEventStoreLog } from "../../src/store-eventstore/index.ts";
 import { createMemoryLog } from "../../src/store-memory/index.ts";
 import { openSqliteLog } from "../../src/store-sqlite/index.ts";
+import { type StandInNode, startNode } from "../esdb-node/node.ts";
 import { hook, logOf, newRun, outcomeOf, requests, send, step, worldOver } from "./worlds.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "runstream-races-"));
 let files = 0;
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let node: StandInNode | undefined;
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await node?.stop();
+});
 
-/** Logs for as many Worlds as asked for: one and the same in memory, one connection each to a file. */
-const STORES = {
-  memory: (count: number): EventLog[] => {
-    const log = createMemoryLog();
-    return Array.from({ length: count }, () => log);
-  },
-  "a SQLite file": (count: number): EventLog[] => {
-    files += 1;
-    const path = join(folder, `${files}.db`);
-    return Array.from({ length: count }, () => openSqliteLog(path, { durability: "normal" }));
-  },
-} as const;
+type Awaitable<T> = T | Promise<T>;
 
-const RUNS = { memory: 60, "a SQLite file": 12 } as const;
+/** Logs for as many Worlds as asked for: one and the same in memory, one connection each to a file and to a server. */
+const STORES: Record<"memory" | "a SQLite file" | "EventStoreDB", (count: number) => Awaitable<EventLog[]>> =
+  {
+    memory: (count) => {
+      const log = createMemoryLog();
+      return Array.from({ length: count }, () => log);
+    },
+    "a SQLite file": (count) => {
+      files += 1;
+      const path = join(folder, `${files}.db`);
+      return Array.from({ length: count }, () => openSqliteLog(path, { durability: "normal" }));
+    },
+    EventStoreDB: async (count) => {
+      node ??= await startNode();
+      const { connectionString } = node;
+      return Promise.all(Array.from({ length: count }, () => openEventStoreLog(connectionString)));
+    },
+  };
+
+const RUNS = { memory: 60, "a SQLite file": 12, EventStoreDB: 12 } as const;
 
 type Racer = { readonly world: number; readonly request: CreateEventRequest };
 
-describe.each(["memory", "a SQLite file"] as const)("Worlds over %s", (store) => {
+describe.each(["memory", "a SQLite file", "EventStoreDB"] as const)("Worlds over %s", (store) => {
   const withWorlds = async (
     count: number,
     race: (worlds: ReturnType<typeof worldOver>[]) => Promise<void>,
   ): Promise<void> => {
-    const logs = STORES[store](count);
+    const logs = await STORES[store](count);
     try {
       await race(logs.map((log) => worldOver(log)));
     } finally {
@@ -194,7 +208,7 @@ describe.each(["memory", "a SQLite file"] as const)("Worlds over %s", (store) =>
           { maxLength: 16 },
         ),
         async (actions) => {
-          const logs = STORES[store](3);
+          const logs = await STORES[store](3);
           const worlds = logs.map((log) => worldOver(log));
           const queues = logs.map((log) => createSessionPool(log, queueFold));
           const stream = sdkQueueStream("r");

@@ -1,9 +1,10 @@
-/** The Workflow SDK's own suite for Worlds, on each store that needs no server. */
+/** The Workflow SDK's own suite for Worlds, on each store; for EventStoreDB, on the stand-in node. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestSuite } from "@workflow/world-testing";
-import { afterAll, beforeEach, describe } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe } from "vitest";
+import { type StandInNode, startNode } from "../esdb-node/node.ts";
 
 const WORLD = "../../src/integrations/workflow-sdk/index.ts";
 
@@ -23,6 +24,18 @@ describe("in a SQLite file", () => {
 describe("in memory", () => {
   beforeEach(() => {
     process.env.RUNSTREAM_STORE = ":memory:";
+  });
+  createTestSuite(WORLD);
+});
+
+describe("on EventStoreDB", () => {
+  let node: StandInNode;
+  beforeAll(async () => {
+    node = await startNode();
+  });
+  afterAll(() => node.stop());
+  beforeEach(() => {
+    process.env.RUNSTREAM_STORE = node.connectionString;
   });
   createTestSuite(WORLD);
 });
