@@ -22,10 +22,10 @@ import { hook, logOf, newRun, outcomeOf, requests, send, step, worldOver } from 
 
 const folder = mkdtempSync(join(tmpdir(), "runstream-races-"));
 let files = 0;
-let node: StandInNode | undefined;
+const nodes: StandInNode[] = [];
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
-  await node?.stop();
+  for (const node of nodes) await node.stop();
 });
 
 type Awaitable<T> = T | Promise<T>;
@@ -43,7 +43,8 @@ const STORES: Record<"memory" | "a SQLite file" | "EventStoreDB", (count: number
       return Array.from({ length: count }, () => openSqliteLog(path, { durability: "normal" }));
     },
     EventStoreDB: async (count) => {
-      node ??= await startNode();
+      const node = await startNode();
+      nodes.push(node);
       const { connectionString } = node;
       return Promise.all(Array.from({ length: count }, () => openEventStoreLog(connectionString)));
     },
