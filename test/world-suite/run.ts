@@ -19,6 +19,7 @@ const run = (command: string, args: readonly string[]): void => {
   if (status !== 0) process.exit(status ?? 1);
 };
 
-if (!existsSync(join(HERE, "node_modules"))) run("npm", ["ci", "--ignore-scripts"]);
+// Not `npm ci`: some of these packages name optional ones that registries do not have, and it then refuses the lock, which is kept to.
+if (!existsSync(join(HERE, "node_modules"))) run("npm", ["install", "--no-save", "--ignore-scripts"]);
 run(process.execPath, [join(PROJECT, "node_modules/typescript/bin/tsc"), "-p", "."]);
 run(process.execPath, [join(HERE, "node_modules/vitest/vitest.mjs"), "run", ...process.argv.slice(2)]);
