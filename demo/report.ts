@@ -77,10 +77,10 @@ const commands = (runs: readonly RunFacts[], db: string): string[] => {
   const hit = runs.find(({ steps }) => steps.some(({ claims }) => claims > 1)) ?? runs[0]!;
   const id = hit.runId.slice(0, 13);
   return [
-    `npm run runstream -- ls --db ${db}`,
-    `npm run runstream -- show ${id} --db ${db}`,
-    `npm run runstream -- history ${id} --db ${db}`,
-    `npm run runstream -- replay ${id} --at 10 --db ${db}`,
+    `npm run runstream -- ls --store ${db}`,
+    `npm run runstream -- show ${id} --store ${db}`,
+    `npm run runstream -- history ${id} --store ${db}`,
+    `npm run runstream -- replay ${id} --at 10 --store ${db}`,
   ];
 };
 

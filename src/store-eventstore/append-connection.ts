@@ -7,7 +7,8 @@
  */
 import type { EventStoreDBClient } from "@eventstore/db-client";
 import { LateError } from "./client-errors.ts";
-import { type AppendMode, type Connection, openConnection } from "./connection.ts";
+import { type Connection, openConnection } from "./connection.ts";
+import type { AppendMode } from "./options.ts";
 
 export interface AppendConnection {
   append<T>(call: (client: EventStoreDBClient) => Promise<T>): Promise<T>;

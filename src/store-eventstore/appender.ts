@@ -30,8 +30,9 @@ import {
   unavailable,
   wordsOf,
 } from "./client-errors.ts";
-import { type AppendMode, within } from "./connection.ts";
+import { within } from "./connection.ts";
 import { writeName } from "./names.ts";
+import type { AppendMode } from "./options.ts";
 import { pause } from "./pauses.ts";
 import { BEGINNING, positionOf } from "./positions.ts";
 import type { Reader } from "./reader.ts";

@@ -11,6 +11,7 @@
  */
 import type { EventStoreDBClient } from "@eventstore/db-client";
 import { LateError } from "./client-errors.ts";
+import type { AppendMode } from "./options.ts";
 
 interface Channel {
   close(): void;
@@ -35,8 +36,6 @@ export interface Connection {
   readonly client: EventStoreDBClient;
   close(): Promise<void>;
 }
-
-export type AppendMode = "plain" | "batch";
 
 export const openConnection = (client: EventStoreDBClient, mode: AppendMode): Connection => {
   const inside = client as unknown as Inside;

@@ -28,33 +28,12 @@ import { type AppendConnection, openAppendConnection } from "./append-connection
 import { Appender } from "./appender.ts";
 import { CatchUp } from "./catch-up.ts";
 import { closedError, closedTrouble, unusable } from "./client-errors.ts";
-import { type AppendMode, type Connection, openConnection, within } from "./connection.ts";
+import { type Connection, openConnection, within } from "./connection.ts";
 import { Group } from "./group.ts";
+import type { AppendMode, EventStoreLogOptions } from "./options.ts";
 import { Reader } from "./reader.ts";
 import { outgoing } from "./records.ts";
 import type { Server } from "./settings.ts";
-
-export interface EventStoreLogOptions {
-  /** How long one call to the server may take, and a read say nothing, in ms. Default 10,000. */
-  readonly deadlineMs?: number;
-  /** For how long an append whose outcome is not known is tried again before it is answered `UnknownOutcome`, in ms. Default 10,000. */
-  readonly retryForMs?: number;
-  /** For how long a subscription or a consumer tries to reach the server again before it ends in an error, in ms. Default 60,000. */
-  readonly reconnectForMs?: number;
-  /** After how long a silence a subscription or a consumer makes sure that it is still there, in ms. Default 15,000. */
-  readonly heartbeatMs?: number;
-  /**
-   * How many events of a consumer group this process may hold beyond its consumers' `maxInFlight` and the retries that wait for their time.
-   * The more, the less the server has to be waited for, and the less is left for a worker that joins later. Default 512.
-   */
-  readonly prefetch?: number;
-  /**
-   * `"plain"` (default): one call for each append, with a deadline and a failure of its own. `"batch"`: all appends over one stream, which
-   * takes less time for each; when that stream breaks, the outcome of all that are under way is unknown and is asked for again. At most
-   * one log of a process may be in this mode: the client keeps pending batches in a table that all its instances share.
-   */
-  readonly appends?: AppendMode;
-}
 
 const ABOVE_0 = ["deadlineMs", "heartbeatMs"] as const;
 const NOT_BELOW_0 = ["retryForMs", "reconnectForMs", "prefetch"] as const;

@@ -1,10 +1,10 @@
 /** The EventLog on EventStoreDB or KurrentDB: one stream per run on the server, shared by as many workers as one likes. */
 import type { EventLog } from "../events/event-log.ts";
-import { EventStoreLog, type EventStoreLogOptions } from "./eventstore-log.ts";
-import { type EventStoreSettings, serverOfSettings } from "./settings.ts";
+import { EventStoreLog } from "./eventstore-log.ts";
+import type { EventStoreLogOptions, EventStoreSettings } from "./options.ts";
+import { serverOfSettings } from "./settings.ts";
 
-export type { EventStoreLogOptions } from "./eventstore-log.ts";
-export type { EventStoreSettings } from "./settings.ts";
+export type { EventStoreLogOptions, EventStoreSettings } from "./options.ts";
 
 /**
  * Connects to a server and opens the log in it: by a connection string (`esdb://localhost:2113?tls=false`,

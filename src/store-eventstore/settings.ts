@@ -1,24 +1,9 @@
 /** How to reach a server: a connection string, or the client's own settings. Makes clients of either; connects to nothing. */
 import { randomUUID } from "node:crypto";
-import {
-  type ChannelCredentialOptions,
-  type Credentials,
-  type DNSClusterOptions,
-  EventStoreDBClient,
-  type GossipClusterOptions,
-  type SingleNodeOptions,
-} from "@eventstore/db-client";
+import { EventStoreDBClient } from "@eventstore/db-client";
 import { unusable } from "./client-errors.ts";
 import { serverOf, withOwnName } from "./connection-string.ts";
-
-/** What the client's constructor takes, by name: for certificates in memory, and other things that fit in no string. */
-export interface EventStoreSettings {
-  /** One `endpoint`, several `endpoints` of a cluster to ask for its leader, or a name to `discover` them by. */
-  readonly connection: SingleNodeOptions | GossipClusterOptions | DNSClusterOptions;
-  /** TLS. Default: TLS with the system's certificate authorities; `{ insecure: true }` for none. */
-  readonly channel?: ChannelCredentialOptions;
-  readonly credentials?: Credentials;
-}
+import type { EventStoreSettings } from "./options.ts";
 
 export interface Server {
   /** As in `esdb://db.example:2113`, never with a password: for messages. */
@@ -37,8 +22,10 @@ const clientOf = ({ connection, channel, credentials }: EventStoreSettings): Eve
   };
   if ("discover" in connection)
     return new EventStoreDBClient({ ...connection, ...safely }, channel, credentials);
-  if ("endpoints" in connection)
-    return new EventStoreDBClient({ ...connection, ...safely }, channel, credentials);
+  if ("endpoints" in connection) {
+    const endpoints = [...connection.endpoints];
+    return new EventStoreDBClient({ ...connection, ...safely, endpoints }, channel, credentials);
+  }
   return new EventStoreDBClient({ ...connection, ...safely }, channel, credentials);
 };
 
