@@ -4,7 +4,8 @@ import { EventStoreLog } from "./eventstore-log.ts";
 import type { EventStoreLogOptions, EventStoreSettings } from "./options.ts";
 import { serverOfSettings } from "./settings.ts";
 
-export type { EventStoreLogOptions, EventStoreSettings } from "./options.ts";
+export { eventStoreGroups } from "./group-health.ts";
+export type { EventStoreGroupHealth, EventStoreLogOptions, EventStoreSettings } from "./options.ts";
 
 /**
  * Connects to a server and opens the log in it: by a connection string (`esdb://localhost:2113?tls=false`,

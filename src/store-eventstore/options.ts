@@ -75,3 +75,15 @@ export interface EventStoreSettings {
   };
   readonly credentials?: { readonly username: string; readonly password: string };
 }
+
+/** A consumer group as the server sees it now. */
+export interface EventStoreGroupHealth {
+  /** Its name on the server. */
+  readonly name: string;
+  /** Connections that take part. */
+  readonly consumers: number;
+  /** Deliveries handed out and not answered. */
+  readonly inHand: number;
+  /** Deliveries set aside for an operator. */
+  readonly parked: number;
+}

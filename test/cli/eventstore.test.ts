@@ -76,7 +76,14 @@ describe("on a server", () => {
   test("doctor examines what it holds of runs", async () => {
     const { code, stdout } = await onServer("doctor", "--json");
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ healthy: true, index: { unreadableRuns: [] } });
+    expect(JSON.parse(stdout)).toMatchObject({
+      healthy: true,
+      index: { unreadableRuns: [] },
+      groups: [{ name: expect.stringMatching(/^runstream~[0-9a-f]{8}$/), inHand: 0, parked: 0 }],
+    });
+    expect((await onServer("doctor")).stdout).toMatch(
+      /group runstream~\w+: 0 workers, 0 deliveries in hand, 0 set aside/,
+    );
   });
 });
 

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { UnreadableRun } from "../../projections/run-index-queries.ts";
 import { isServerAddress } from "../../store-eventstore/address.ts";
+import type { EventStoreGroupHealth } from "../../store-eventstore/index.ts";
 import type { SqliteLogHealth } from "../../store-sqlite/index.ts";
 import type { GlobalOptions, SetExit } from "../command-options.ts";
 import { existingStore, indexFile, shownStore, withLog } from "../store.ts";
@@ -16,7 +17,7 @@ export const registerDoctor = (program: Command, setExit: SetExit): void => {
     .description(
       "Examines the store: that the file is whole, that every run can be read by this version, how far the run index and the " +
         "workers lag behind, and whether deliveries were set aside. Exit code 1 where something needs attention. It reads the " +
-        "whole file: expect a second per million events. Of a server it examines what it holds of runs, by their index.",
+        "whole file: expect a second per million events. Of a server it examines what it holds of runs, by their index, and the groups of workers.",
     )
     .addHelpText("after", EXAMPLES)
     .action(async (_options, command: Command) => {
@@ -40,26 +41,33 @@ interface IndexHealth {
 }
 
 const doctor = async (options: GlobalOptions): Promise<number> => {
-  const log = isServerAddress(options.store) ? undefined : await examineFile(options.store);
+  const onServer = isServerAddress(options.store);
+  const log = onServer ? undefined : await examineFile(options.store);
   const index = log === undefined || log.healthy ? await examineIndex(options) : undefined;
+  const groups = onServer ? await examineGroups(options.store) : (log?.groups ?? []);
   const attention = [
     ...(log?.problems ?? []),
     ...(index?.unreadableRuns ?? []).map(({ runId, reason }) => `Run ${runId} cannot be read: ${reason}`),
-    ...(log?.groups ?? [])
+    ...groups
       .filter(({ parked }) => parked > 0)
       .map(({ name, parked }) => `${parked} deliveries of group ${name} were set aside`),
   ];
   const healthy = attention.length === 0;
   const store = shownStore(options.store);
   await (options.json
-    ? printJson({ store, healthy, attention, log, index })
-    : print(asText(store, attention, log, index)));
+    ? printJson({ store, healthy, attention, log, index, ...(onServer && { groups }) })
+    : print(asText(store, attention, { log, index, groups })));
   return healthy ? EXIT.ok : EXIT.failed;
 };
 
 const examineFile = async (store: string): Promise<SqliteLogHealth> => {
   const { checkSqliteLog } = await import("../../store-sqlite/index.ts");
   return checkSqliteLog(existingStore(store));
+};
+
+const examineGroups = async (store: string): Promise<readonly EventStoreGroupHealth[]> => {
+  const { eventStoreGroups } = await import("../../store-eventstore/index.ts");
+  return eventStoreGroups(store);
 };
 
 const examineIndex = (options: GlobalOptions): Promise<IndexHealth> =>
@@ -77,12 +85,14 @@ const examineIndex = (options: GlobalOptions): Promise<IndexHealth> =>
     }
   });
 
-const asText = (
-  store: string,
-  attention: readonly string[],
-  log: SqliteLogHealth | undefined,
-  index: IndexHealth | undefined,
-): string => {
+interface Examined {
+  readonly log: SqliteLogHealth | undefined;
+  readonly index: IndexHealth | undefined;
+  /** Of a file, with what waits and how far a group lags; a server tells neither. */
+  readonly groups: readonly (EventStoreGroupHealth & { readonly waiting?: number; readonly lag?: number })[];
+}
+
+const asText = (store: string, attention: readonly string[], { log, index, groups }: Examined): string => {
   const lines = [
     `${out.bold(store)}: ${attention.length === 0 ? out.green("healthy") : out.red("needs attention")}`,
     ...attention.map((text) => `  ${out.red("✗")} ${harmless(text)}`),
@@ -97,12 +107,18 @@ const asText = (
     );
   }
   if (index !== undefined) lines.push(`  ${indexText(index)}`);
-  for (const { name, lag, consumers, inHand, waiting, parked } of log?.groups ?? [])
-    lines.push(
-      `  group ${harmless(name)}: ${count(consumers)} workers, ${count(inHand)} deliveries in hand, ${count(waiting)} waiting, ${count(parked)} set aside, ${count(lag)} events to look at`,
-    );
+  for (const group of groups) lines.push(`  ${groupText(group)}`);
   return lines.join("\n");
 };
+
+const groupText = ({ name, consumers, inHand, waiting, parked, lag }: Examined["groups"][number]): string =>
+  [
+    `group ${harmless(name)}: ${count(consumers)} workers`,
+    `${count(inHand)} deliveries in hand`,
+    ...(waiting === undefined ? [] : [`${count(waiting)} waiting`]),
+    `${count(parked)} set aside`,
+    ...(lag === undefined ? [] : [`${count(lag)} events to look at`]),
+  ].join(", ");
 
 const indexText = ({ exists, caughtUp }: IndexHealth): string => {
   if (!exists) return "run index: not made yet; the first listing makes it";
