@@ -5,7 +5,7 @@ import type { RunSummary } from "../../projections/run-index-queries.ts";
 import { type ListedStatus, STATUSES } from "../../projections/run-state.ts";
 import { collect, type GlobalOptions, wholeNumber } from "../command-options.ts";
 import { nearest } from "../nearest.ts";
-import { existingStore, readyIndexFile, withLog } from "../store.ts";
+import { readyIndexFile, withLog } from "../store.ts";
 import { type Cell, harmless, out, print, printJson, statusText, table, tell } from "../terminal.ts";
 import { usageError } from "../usage-error.ts";
 
@@ -52,7 +52,7 @@ Examples:
   $ runstream ls --json | jq -r '.runs[].runId'`;
 
 const ls = async (options: LsOptions): Promise<void> => {
-  const { store, workflow, key, limit, cursor } = options;
+  const { workflow, key, limit, cursor } = options;
   const query = {
     ...(workflow !== undefined && { workflow }),
     ...(options.status !== undefined && { status: statusesOf(options.status) }),
@@ -61,7 +61,6 @@ const ls = async (options: LsOptions): Promise<void> => {
     ...(options.latency && { latency: true }),
     limit,
   };
-  existingStore(store);
   const page = await withLog(options, async (log) => {
     const { openRunIndex } = await import("../../projections/run-index.ts");
     const index = openRunIndex(log, { path: readyIndexFile(options) });
