@@ -116,9 +116,10 @@ const READS_AT_ONCE = 8;
 
 export const createClient = (parts: ClientParts): RunstreamClient & { close(): void } => {
   const { log, store, index, journal, engine, workflows, logger, clock } = parts;
-  const settledRuns = createSettledRuns(store, (runId) =>
-    stopped(`The log was closed while run ${JSON.stringify(runId)} was awaited`),
-  );
+  const settledRuns = createSettledRuns(store, {
+    onEnd: (runId, revision) => journal.sessions.peek(runId)?.reaches(revision),
+    logClosed: (runId) => stopped(`The log was closed while run ${JSON.stringify(runId)} was awaited`),
+  });
   let closed = false;
 
   const open = (): void => {
@@ -140,6 +141,17 @@ export const createClient = (parts: ClientParts): RunstreamClient & { close(): v
     const state = await journal.sessions.get(runId).current();
     const record = recordOf(runId, state);
     return record === undefined ? undefined : toSnapshot(record, state.created?.key);
+  };
+
+  /**
+   * The status of a run that was seen not to be over after `since`, when the ends of runs were watched already, so that nobody has to
+   * look whether it ended in between. `undefined` where that is not known.
+   */
+  const statusAfter = (since: number, runId: string): RunStatus | undefined => {
+    const session = journal.sessions.peek(runId);
+    if (session?.currentAt === undefined || session.currentAt < since) return undefined;
+    const { created, status } = session.state;
+    return created === undefined || isTerminal(status) ? undefined : status;
   };
 
   const snapshots = async (query: ListQuery): Promise<RunSnapshot[]> => {
@@ -214,11 +226,15 @@ export const createClient = (parts: ClientParts): RunstreamClient & { close(): v
       open();
       const settled = settledRuns.wait(text("runId", runId));
       try {
-        await settled.watching;
-        const now = await snapshotOf(runId);
-        if (now === undefined) throw new RejectionError("RunMissing", runId);
-        if (isTerminal(now.status)) return now as RunOutcome<R>;
-        await within(timeoutMs, settled.over, runId, now.status);
+        const since = await settled.watching;
+        let status = statusAfter(since, runId);
+        if (status === undefined) {
+          const now = await snapshotOf(runId);
+          if (now === undefined) throw new RejectionError("RunMissing", runId);
+          if (isTerminal(now.status)) return now as RunOutcome<R>;
+          status = now.status;
+        }
+        await within(timeoutMs, settled.over, runId, status);
         return (await snapshotOf(runId)) as RunOutcome<R>;
       } catch (error) {
         // A read that was under way when the log was closed says so in the store's words.

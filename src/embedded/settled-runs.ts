@@ -10,8 +10,11 @@ import { type KeptAlive, keepAlive } from "./keep-alive.ts";
 
 /** Somebody's wait for the end of a run. Both promises reject when the waits are closed. */
 export interface SettledWait {
-  /** "From now on" has begun: look at the run's state after it. */
-  readonly watching: Promise<void>;
+  /**
+   * "From now on" has begun, and began at the instant answered, in milliseconds of `performance.now()`: look at the run's state after
+   * it, unless what is known of it is younger than that.
+   */
+  readonly watching: Promise<number>;
   /** An end of the run was recorded from then on. */
   readonly over: Promise<void>;
   leave(): void;
@@ -26,25 +29,28 @@ export interface SettledRuns {
 const RESUBSCRIBE_MS = 200;
 const ENDS = ["RunCompleted", "RunFailed", "RunCancelled"];
 
-interface Deferred {
-  readonly promise: Promise<void>;
-  readonly resolve: () => void;
+interface Deferred<T> {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
   readonly reject: (reason: Error) => void;
 }
 
-export const createSettledRuns = (
-  log: EventLog,
+export interface SettledRunsOptions {
+  /** Called for every end of a run that is recorded while somebody watches, before who waits for it is told. */
+  readonly onEnd: (runId: string, revision: number) => void;
   /** Why a wait ends when the log is closed under it. */
-  logClosed: (runId: string) => Error,
-): SettledRuns => {
-  const waiters = new Map<string, Set<Deferred>>();
+  readonly logClosed: (runId: string) => Error;
+}
+
+export const createSettledRuns = (log: EventLog, { onEnd, logClosed }: SettledRunsOptions): SettledRuns => {
+  const waiters = new Map<string, Set<Deferred<void>>>();
   let subscription: Subscription | undefined;
-  let watching: Deferred | undefined;
+  let watching: Deferred<number> | undefined;
   let alive: KeptAlive | undefined;
 
-  const watch = (): Deferred => {
+  const watch = (): Deferred<number> => {
     if (watching !== undefined && subscription?.closed === false) return watching;
-    const caughtUp = deferred();
+    const caughtUp = deferred<number>();
     watching = caughtUp;
     let after: Position | "start" | "end" = "end";
     let begun = false;
@@ -54,11 +60,13 @@ export const createSettledRuns = (
         next: (item) => {
           if ("type" in item) {
             after = item.position;
-            for (const waiter of waiters.get(runIdOf(item.stream) ?? "") ?? []) waiter.resolve();
+            const runId = runIdOf(item.stream) ?? "";
+            onEnd(runId, item.revision);
+            for (const waiter of waiters.get(runId) ?? []) waiter.resolve();
           } else {
             after = item.position ?? "start";
             begun = true;
-            caughtUp.resolve();
+            caughtUp.resolve(performance.now());
           }
         },
         error: (error) => end(() => error),
@@ -75,14 +83,14 @@ export const createSettledRuns = (
 
   return {
     wait(runId) {
-      const waiter = deferred();
+      const waiter = deferred<void>();
       const others = waiters.get(runId) ?? new Set();
       waiters.set(runId, others.add(waiter));
       alive ??= keepAlive();
       const begun = watch().promise;
       return {
         // The wait's own reason names its run, so it goes first.
-        watching: Promise.race([waiter.promise, begun]),
+        watching: Promise.race([waiter.promise.then(() => Number.POSITIVE_INFINITY), begun]),
         over: waiter.promise,
         leave() {
           others.delete(waiter);
@@ -102,10 +110,10 @@ export const createSettledRuns = (
 };
 
 /** A promise with its two ends. Nobody has to listen to its rejection. */
-const deferred = (): Deferred => {
-  let resolve: () => void = () => {};
+const deferred = <T>(): Deferred<T> => {
+  let resolve: (value: T) => void = () => {};
   let reject: (reason: Error) => void = () => {};
-  const promise = new Promise<void>((yes, no) => {
+  const promise = new Promise<T>((yes, no) => {
     resolve = yes;
     reject = no;
   });

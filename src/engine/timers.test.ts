@@ -199,6 +199,7 @@ describe("timers", () => {
         runId === "bad"
           ? ({ propose: () => Promise.reject(new Error("the stream is damaged")) } as never)
           : sessions.get(runId),
+      peek: sessions.peek,
       size: 0,
     };
     const { looks } = worker(log, {

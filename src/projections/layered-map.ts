@@ -13,9 +13,10 @@ export interface MapLike<K, V> {
   entries(): Iterable<[K, V]>;
 }
 
-/** Most layers are made for a handful of events: what a layer needs is made at its first `set`. */
+/** Most layers are made for one event or none: the first entry is kept as it is, and a map is made for the second. */
 class LayeredMap<K, V> implements MapLike<K, V> {
   readonly #below: MapLike<K, V>;
+  #first: readonly [K, V] | undefined;
   #own: Map<K, V> | undefined;
   #added = 0;
 
@@ -28,17 +29,23 @@ class LayeredMap<K, V> implements MapLike<K, V> {
   }
 
   get(key: K): V | undefined {
-    return this.#own?.get(key) ?? this.#below.get(key);
+    return this.#upper(key) ?? this.#below.get(key);
   }
 
   has(key: K): boolean {
-    return this.#own?.has(key) === true || this.#below.has(key);
+    return this.#upper(key) !== undefined || this.#below.has(key);
   }
 
   set(key: K, value: V): void {
     if (!this.has(key)) this.#added += 1;
-    this.#own ??= new Map();
-    this.#own.set(key, value);
+    if (this.#own !== undefined) this.#own.set(key, value);
+    else if (this.#first === undefined || this.#first[0] === key) this.#first = [key, value];
+    else this.#own = new Map([this.#first, [key, value]]);
+  }
+
+  #upper(key: K): V | undefined {
+    if (this.#own !== undefined) return this.#own.get(key);
+    return this.#first?.[0] === key ? this.#first[1] : undefined;
   }
 
   *values(): Iterable<V> {
@@ -46,8 +53,9 @@ class LayeredMap<K, V> implements MapLike<K, V> {
   }
 
   *entries(): Iterable<[K, V]> {
-    for (const entry of this.#below.entries()) if (this.#own?.has(entry[0]) !== true) yield entry;
-    if (this.#own !== undefined) yield* this.#own.entries();
+    const own = this.#own ?? new Map(this.#first === undefined ? [] : [this.#first]);
+    for (const entry of this.#below.entries()) if (!own.has(entry[0])) yield entry;
+    yield* own.entries();
   }
 }
 

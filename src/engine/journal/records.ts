@@ -6,6 +6,9 @@ import type { HookState, RunState, SleepState } from "../../projections/run-stat
 import type { HookRecord, RunRecord, SleepEntry, SleepRecord, StepEntry } from "../journal-store.ts";
 import { RejectionError } from "../rejection-error.ts";
 
+/** While it is made: both conversions happen for every step, and a spread for each optional field costs more than the rest of them. */
+export type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** Throws {@link RejectionError} where something is sealed: a walk must not go on from what only stands for a value. */
 export const assertReadable = (runId: string, sealed: SealedState | undefined): void => {
   if (sealed !== undefined)
@@ -45,31 +48,23 @@ export const createdOf = (record: RunRecord, attributes: RunAttributes): RunCrea
 /** Throws {@link RejectionError} where the result is sealed. */
 export const entryOf = (runId: string, data: StepSettled["data"]): StepEntry => {
   assertReadable(runId, data.output?.sealed ?? data.error?.sealed);
-  return {
-    key: data.key,
-    name: data.name,
-    status: data.status,
-    ...(data.output !== undefined && { output: decodePayload(data.output) }),
-    ...(data.error !== undefined && { error: { message: data.error.message } }),
-    attempts: data.attempts,
-    ...(data.startedAt !== undefined && { startedAt: data.startedAt }),
-    finishedAt: data.finishedAt,
-  };
+  const { key, name, status, output, error, attempts, startedAt, finishedAt } = data;
+  const entry: Writable<StepEntry> = { key, name, status, attempts, finishedAt };
+  if (output !== undefined) entry.output = decodePayload(output);
+  if (error !== undefined) entry.error = { message: error.message };
+  if (startedAt !== undefined) entry.startedAt = startedAt;
+  return entry;
 };
 
 /** Throws `PayloadError` where the output cannot be carried. */
 export const settledOf = (entry: StepEntry): StepSettled["data"] => {
   const output = encodePayload(entry.output, "output");
-  return {
-    key: entry.key,
-    name: entry.name,
-    status: entry.status,
-    ...(output !== undefined && { output }),
-    ...(entry.error !== undefined && { error: { message: entry.error.message } }),
-    attempts: entry.attempts,
-    ...(entry.startedAt !== undefined && { startedAt: entry.startedAt }),
-    finishedAt: entry.finishedAt,
-  };
+  const { key, name, status, error, attempts, startedAt, finishedAt } = entry;
+  const data: Writable<StepSettled["data"]> = { key, name, status, attempts, finishedAt };
+  if (output !== undefined) data.output = output;
+  if (error !== undefined) data.error = { message: error.message };
+  if (startedAt !== undefined) data.startedAt = startedAt;
+  return data;
 };
 
 /** All settled steps by `finishedAt`, then key. */

@@ -53,14 +53,15 @@ export const decideBatch = (
   proposals: readonly Proposal[],
   lanes: ReadonlySet<Lane>,
 ): Batch => {
-  const alone = proposals.length === 1;
-  const state = alone ? current : speculate(current);
+  const last = proposals.at(-1);
+  const state = proposals.length === 1 ? current : speculate(current);
   const outcomes: Outcome[] = [];
   const events: RunEvent[] = [];
   const data: EventData[] = [];
   const sources: (Lane | undefined)[] = [];
   for (const lane of lanes) lane.beginDecision();
-  for (const { decide, options } of proposals) {
+  for (const proposal of proposals) {
+    const { decide, options } = proposal;
     const { lane, stands } = options;
     const obstacle = obstacleTo(runId, options);
     if (obstacle !== undefined) {
@@ -74,16 +75,18 @@ export const decideBatch = (
     }
     const { answer, events: decided } = decision.right;
     try {
-      data.push(...decided.map((event) => encodeEvent(event)));
+      for (const event of decided) data.push(encodeEvent(event));
     } catch (error) {
       // What cannot be written fails whoever proposed it, and nobody else in the batch.
+      data.length = events.length;
       outcomes.push({ ok: false, error });
       continue;
     }
     outcomes.push({ ok: true, answer });
     if (stands?.(answer) === false) lane?.doubt();
     for (const event of decided) {
-      if (!alone) evolve(state, event, state.revision + 1);
+      // Nobody decides on what the last one makes.
+      if (proposal !== last) evolve(state, event, state.revision + 1);
       lane?.decidedOwn(event);
       for (const other of lanes) if (other !== lane) other.decidedForeign(event);
       events.push(event);

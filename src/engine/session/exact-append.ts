@@ -6,8 +6,8 @@
  * Invariant: an unknown outcome is settled by looking for the events' ids in the stream, never by hoping. Only where nothing came
  * after the revision is the identical append tried again.
  */
-import { isLeft } from "fp-ts/lib/Either.js";
-import type { AppendError, EventData, EventLog } from "../../events/event-log.ts";
+import { type Either, isLeft } from "fp-ts/lib/Either.js";
+import type { AppendError, Appended, EventData, EventLog } from "../../events/event-log.ts";
 import { StoreError } from "../../events/store-error.ts";
 
 /** How often a store may leave open whether it took an append before that is the operator's matter. */
@@ -36,22 +36,26 @@ export interface ExactAppend {
 export type Written = "written" | "found" | "conflict" | "too large";
 
 /** @throws StoreError where the log cannot take the events, or leaves it open too often. */
-export const appendExactly = async (append: ExactAppend): Promise<Written> => {
-  const { log, stream, revision, data, divisible, whose, catchUp } = append;
-  const expected = revision === -1 ? "none" : revision;
-  for (let unknown = 0; ; unknown += 1) {
-    const result = await log.append(stream, expected, data)();
-    if (!isLeft(result)) return "written";
-    const error = result.left;
-    if (error._tag === "TooLarge" && divisible) return "too large";
-    if (error._tag === "WrongExpectedRevision" || error._tag === "UnknownOutcome") {
-      const found = await catchUp();
-      if (found[0] === data[0]?.id) return "found";
-      if (found.length > 0) return "conflict";
-      if (unknown < MAX_UNKNOWN_OUTCOMES) continue;
+export const appendExactly = (append: ExactAppend): Promise<Written> =>
+  write(append).then((answer) => (isLeft(answer) ? settle(append, answer.left, 0) : "written"));
+
+const write = ({ log, stream, revision, data }: ExactAppend): Promise<Either<AppendError, Appended>> =>
+  log.append(stream, revision === -1 ? "none" : revision, data)();
+
+/** What became of an append that was not taken; `tries` so many were left open before. */
+const settle = async (append: ExactAppend, error: AppendError, tries: number): Promise<Written> => {
+  const { data, divisible, whose, catchUp } = append;
+  if (error._tag === "TooLarge" && divisible) return "too large";
+  if (error._tag === "WrongExpectedRevision" || error._tag === "UnknownOutcome") {
+    const found = await catchUp();
+    if (found[0] === data[0]?.id) return "found";
+    if (found.length > 0) return "conflict";
+    if (tries < MAX_UNKNOWN_OUTCOMES) {
+      const answer = await write(append);
+      return isLeft(answer) ? settle(append, answer.left, tries + 1) : "written";
     }
-    throw notRecorded(whose, error);
   }
+  throw notRecorded(whose, error);
 };
 
 /** An append that failed, in words for the operator. `whose` begins the sentence: `Run "7"`. */

@@ -23,31 +23,40 @@ import { emptyRun, evolve, isTerminal, type RunState } from "../../projections/r
 import type { Decide } from "../decide/decision.ts";
 import {
   answerBatch,
+  type Batch,
   decideBatch,
   failProposals,
   foldBatch,
   type Proposal,
   type ProposeOptions,
 } from "./batch.ts";
-import { appendExactly } from "./exact-append.ts";
+import { appendExactly, type Written } from "./exact-append.ts";
 import type { Lane } from "./lane.ts";
 
 export class RunSession {
   readonly runId: string;
   readonly stream: string;
   readonly #log: EventLog;
+  readonly #whose: string;
   readonly #state: RunState = emptyRun();
   readonly #lanes = new Set<Lane>();
   #queue: Proposal[] = [];
   #readers: { resolve: (state: RunState) => void; reject: (error: unknown) => void }[] = [];
   #known = false;
+  /** When the state was last everything that the stream had; undefined while that is not known. */
+  #currentAt: number | undefined;
+  #turnAt = 0;
+  readonly #onOver: () => void;
   #busy = false;
   #scheduled = false;
 
-  constructor(log: EventLog, runId: string) {
+  /** `onOver` is called when the run is seen to be over. */
+  constructor(log: EventLog, runId: string, onOver: () => void = () => {}) {
     this.#log = log;
+    this.#onOver = onOver;
     this.runId = runId;
     this.stream = runStream(runId);
+    this.#whose = `Run ${JSON.stringify(runId)}`;
   }
 
   /** Nothing is under way, so that the session may be dropped. */
@@ -58,6 +67,19 @@ export class RunSession {
   /** The state as last folded, without a look at the log: what a lane's walk goes by. Do not edit. */
   get state(): RunState {
     return this.#state;
+  }
+
+  /**
+   * When the state was last seen to be everything that the stream had, in milliseconds of `performance.now()`; `undefined` where that
+   * cannot be said: nothing was read or written yet, or events are known to have come after it.
+   */
+  get currentAt(): number | undefined {
+    return this.#currentAt;
+  }
+
+  /** Somebody saw the stream reach this revision. */
+  reaches(revision: number): void {
+    if (this.#state.revision < revision) this.#currentAt = undefined;
   }
 
   openLane(lane: Lane): void {
@@ -111,6 +133,7 @@ export class RunSession {
 
   async #turn(): Promise<void> {
     this.#busy = true;
+    this.#turnAt = performance.now();
     const readers = this.#readers;
     const proposals = this.#queue;
     this.#readers = [];
@@ -144,38 +167,45 @@ export class RunSession {
       for (const lane of this.#lanes) lane.recordedForeign(decoded.right);
       found.push(recorded.id);
     }
-    this.#known = true;
+    this.#isCurrent();
     return found;
   }
 
-  async #record(proposals: readonly Proposal[], looked: boolean): Promise<void> {
-    let current = looked;
-    for (;;) {
-      const batch = decideBatch(this.runId, this.#state, proposals, this.#lanes);
-      if (batch.events.length === 0) {
-        if (current || proposals.every(({ options }) => options.timeless === true))
-          return answerBatch(batch, this.#lanes);
-        await this.#catchUp();
-        current = true;
-        continue;
-      }
-      const written = await appendExactly({
+  /** Decides the proposals and writes what they come to. `looked`: the state was looked up in this turn. */
+  #record(proposals: readonly Proposal[], looked: boolean): Promise<void> | undefined {
+    const batch = decideBatch(this.runId, this.#state, proposals, this.#lanes);
+    if (batch.events.length > 0) {
+      const written = appendExactly({
         log: this.#log,
         stream: this.stream,
         revision: this.#state.revision,
         data: batch.data,
         divisible: proposals.length > 1,
-        whose: `Run ${JSON.stringify(this.runId)}`,
+        whose: this.#whose,
         catchUp: () => this.#catchUp(),
       });
-      if (written === "written") {
-        this.#known = true;
-        foldBatch(this.#state, batch, this.#lanes);
-        return answerBatch(batch, this.#lanes);
-      }
-      if (written === "found") return answerBatch(batch, this.#lanes);
-      if (written === "too large") return this.#recordInHalves(proposals);
+      return written.then((how) => this.#written(how, batch, looked));
     }
+    if (!looked && !proposals.every(({ options }) => options.timeless === true))
+      return this.#catchUp().then(() => this.#record(proposals, true));
+    answerBatch(batch, this.#lanes);
+  }
+
+  #written(how: Written, batch: Batch, looked: boolean): Promise<void> | undefined {
+    if (how === "conflict") return this.#record(batch.proposals, looked);
+    if (how === "too large") return this.#recordInHalves(batch.proposals);
+    if (how === "written") {
+      foldBatch(this.#state, batch, this.#lanes);
+      this.#isCurrent();
+    }
+    answerBatch(batch, this.#lanes);
+  }
+
+  /** What the turn read or wrote was right after the state; what comes after that moment may not be in it. */
+  #isCurrent(): void {
+    this.#known = true;
+    this.#currentAt = this.#turnAt;
+    if (isTerminal(this.#state.status)) this.#onOver();
   }
 
   /** The batch is more than the store takes at once: record it in two appends, in order. */

@@ -13,17 +13,19 @@ import { currentStep } from "../step-context.ts";
 import type { Hand, Place } from "./releases.ts";
 import type { Walk } from "./walk.ts";
 
-/** Gives the result of one question to the body; without a place, in the next one. */
-export type Give<T> = (result: T, place?: Place) => void;
-
 /** Something that ends a parked wait, and what is to be done then: in flight until its promise settles. */
 export interface WaitEnd {
   readonly what: Settlement;
   readonly resume: () => Promise<void>;
 }
 
-/** The wait is not over, so the walk may end on it. While it goes on, the first of `ends` that somebody else brings about is seen to. */
-export type Park = (wakeAt: number | undefined, ends: readonly WaitEnd[]) => void;
+/** One question of the body's that is being settled now. */
+export interface Question<T> {
+  /** Gives the body its result; without a place, in the next one. */
+  give(result: T, place?: Place): void;
+  /** The wait is not over, so the walk may end on it. While it goes on, the first of `ends` that somebody else brings about is seen to. */
+  park(wakeAt: number | undefined, ends: readonly WaitEnd[]): void;
+}
 
 /** A place that may or may not come to be taken. */
 interface LatePlace {
@@ -37,17 +39,17 @@ export interface Answers {
   isRecorded(what: Settlement): boolean;
   /** The answer to a question that was settled before this walk. */
   recorded(what: Settlement, produce: () => unknown): Promise<unknown>;
-  /** The answer to a question that `work` settles now: it calls `give` once, or `parked`, or rejects. */
+  /** The answer to a question that `work` settles now: it gives its result once, or parks it, or rejects. */
   live<T>(
     what: Settlement,
     produce: (result: T) => unknown,
-    work: (give: Give<T>, parked: Park) => Promise<void>,
+    work: (question: Question<T>) => Promise<void>,
   ): Promise<unknown>;
   place(): LatePlace;
   /** Proposes `entry` and gives what stands: at once where the journal allows it, else when it is recorded. */
-  settle(entry: StepEntry, give: Give<StepEntry>): Promise<void>;
+  settle(entry: StepEntry, question: Question<StepEntry>): Promise<void>;
   /** The same for a step inside a step, which is told only what is recorded. */
-  settleInside(entry: StepEntry, give: Give<StepEntry>): Promise<void>;
+  settleInside(entry: StepEntry, question: Question<StepEntry>): Promise<void>;
 }
 
 export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefined): Answers => {
@@ -76,53 +78,20 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
     live: <T>(
       what: Settlement,
       produce: (result: T) => unknown,
-      work: (give: Give<T>, parked: Park) => Promise<void>,
+      work: (question: Question<T>) => Promise<void>,
     ) => {
       const outer = currentStep();
       if (outer !== undefined) {
         return handled((resolve, reject) => {
-          const fail = (error: unknown): void => {
-            walk.troubleInside(outer.key, error);
-            reject(error);
-          };
-          const give: Give<T> = (result) => void settleWith(() => produce(result), resolve, fail);
-          walk.hold(() => work(give, () => {})).catch(fail);
+          const question = new InnerQuestion(walk, outer.key, produce, resolve, reject);
+          walk.hold(() => work(question)).catch((error) => question.fail(error));
         });
       }
       if (walk.doomed) return walk.forever;
       return handled((resolve, reject) => {
-        // Nobody listens to a body that has ended: a branch it left behind must not end the process for a failure.
-        const fail = (error: unknown): void => {
-          if (!walk.over) reject(error);
-        };
-        const answered = (produceNow: () => unknown): Hand => {
-          return () => {
-            journal.answered(what);
-            return settleWith(produceNow, resolve, fail);
-          };
-        };
-        const give: Give<T> = (result, place = releases.reserve()) =>
-          place.fill(answered(() => produce(result)));
-        const throwing = (error: unknown): void => {
-          if (walk.endsWithout(error)) return;
-          releases.live(
-            answered(() => {
-              throw error;
-            }),
-          );
-        };
         journal.asked(what);
-        const park: Park = (wakeAt, ends) => {
-          const unpark = walk.park(wakeAt);
-          for (const { what: end, resume } of ends) {
-            journal.parked(end, () => {
-              if (!unpark()) return;
-              for (const other of ends) journal.unparked(other.what);
-              walk.hold(resume).catch(throwing);
-            });
-          }
-        };
-        walk.hold(() => work(give, park)).catch(throwing);
+        const question = new LiveQuestion(walk, what, produce, resolve, reject);
+        walk.hold(() => work(question)).catch((error) => question.fail(error));
       });
     },
 
@@ -137,15 +106,15 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
       };
     },
 
-    settle(entry, give) {
+    settle(entry, question) {
       const { early, recorded } = journal.settle(entry);
       const place = releases.reserve();
       if (early !== undefined) {
-        give(early, place);
+        question.give(early, place);
         return Promise.resolve();
       }
       return recorded.then(
-        (stored) => give(stored, place),
+        (stored) => question.give(stored, place),
         (error) => {
           place.drop();
           throw error;
@@ -153,9 +122,103 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
       );
     },
 
-    settleInside: (entry, give) => journal.inside.settle(entry).then((stored) => give(stored)),
+    settleInside: (entry, question) => journal.inside.settle(entry).then((stored) => question.give(stored)),
   };
 };
+
+/** A step inside a step: answered at once. */
+class InnerQuestion<T> implements Question<T> {
+  readonly #walk: Walk;
+  readonly #outerKey: string;
+  readonly #produce: (result: T) => unknown;
+  readonly #resolve: (value: unknown) => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(
+    walk: Walk,
+    outerKey: string,
+    produce: (result: T) => unknown,
+    resolve: (value: unknown) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#walk = walk;
+    this.#outerKey = outerKey;
+    this.#produce = produce;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  give(result: T): void {
+    void settleWith(
+      () => this.#produce(result),
+      this.#resolve,
+      (error) => this.fail(error),
+    );
+  }
+
+  park(): void {}
+
+  fail(error: unknown): void {
+    this.#walk.troubleInside(this.#outerKey, error);
+    this.#reject(error);
+  }
+}
+
+/** Answered in its place of the order. */
+class LiveQuestion<T> implements Question<T> {
+  readonly #walk: Walk;
+  readonly #what: Settlement;
+  readonly #produce: (result: T) => unknown;
+  readonly #resolve: (value: unknown) => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(
+    walk: Walk,
+    what: Settlement,
+    produce: (result: T) => unknown,
+    resolve: (value: unknown) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#walk = walk;
+    this.#what = what;
+    this.#produce = produce;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  give(result: T, place: Place = this.#walk.releases.reserve()): void {
+    place.fill(() => this.#answer(() => this.#produce(result)));
+  }
+
+  park(wakeAt: number | undefined, ends: readonly WaitEnd[]): void {
+    const { journal } = this.#walk;
+    const unpark = this.#walk.park(wakeAt);
+    for (const { what: end, resume } of ends) {
+      journal.parked(end, () => {
+        if (!unpark()) return;
+        for (const other of ends) journal.unparked(other.what);
+        this.#walk.hold(resume).catch((error) => this.fail(error));
+      });
+    }
+  }
+
+  fail(error: unknown): void {
+    if (this.#walk.endsWithout(error)) return;
+    this.#walk.releases.live(() =>
+      this.#answer(() => {
+        throw error;
+      }),
+    );
+  }
+
+  #answer(produce: () => unknown): void | Promise<void> {
+    this.#walk.journal.answered(this.#what);
+    // Nobody listens to a body that has ended: a branch it left behind must not end the process for a failure.
+    return settleWith(produce, this.#resolve, (error) => {
+      if (!this.#walk.over) this.#reject(error);
+    });
+  }
+}
 
 /** A promise whose rejection nobody has to handle. */
 const handled = (executor: (resolve: (value: unknown) => void, reject: (error: unknown) => void) => void) => {

@@ -14,6 +14,7 @@
  */
 import { PayloadError } from "../../events/payload.ts";
 import type { Outcome } from "../attempts/attempt.ts";
+import type { Writable } from "../journal/records.ts";
 import type { StepEntry } from "../journal-store.ts";
 import { abandonedStepMessage, Refusal } from "../refusals.ts";
 import { messageOf } from "../step-errors.ts";
@@ -98,15 +99,15 @@ const settleResult = (
   { output, attempts, startedAt }: { output: unknown; attempts: number; startedAt: number },
 ): Promise<void> => {
   const { key, name } = call;
-  const entry: StepEntry = {
+  const entry: Writable<StepEntry> = {
     key,
     name,
     status: "ok",
-    ...(output !== undefined && { output }),
     attempts,
     startedAt,
     finishedAt: scope.clock(),
   };
+  if (output !== undefined) entry.output = output;
   const uncarried = (error: unknown): Promise<void> => {
     if (!PayloadError.is(error)) throw error;
     const message = `Step ${JSON.stringify(name)} (key ${key} of run ${scope.walk.runId}) returned what cannot be recorded: ${error.message}`;

@@ -90,7 +90,7 @@ export const createSteps = (scope: ContextScope, options: StepsOptions): Steps =
     if (entry !== undefined) return answers.recorded(asked, () => produce(entry));
     countEntry(key);
     const inside = currentStep() !== undefined;
-    return answers.live<StepEntry>(asked, produce, (give) => {
+    return answers.live<StepEntry>(asked, produce, (question) => {
       const call = {
         key,
         name,
@@ -115,9 +115,10 @@ export const createSteps = (scope: ContextScope, options: StepsOptions): Steps =
           },
           onLateAnswer: (late) => divergence.answeredLate(late),
           narrate: options.narrate,
-          give: (settled) => give(settled),
+          give: (settled) => question.give(settled),
           onClaiming: (claim) => claiming.set(key, claim),
-          settle: (settled) => (inside ? answers.settleInside(settled, give) : answers.settle(settled, give)),
+          settle: (settled) =>
+            inside ? answers.settleInside(settled, question) : answers.settle(settled, question),
         });
       const attempt = gate.run(outerClaim === undefined ? begin : () => outerClaim.then(begin));
       attempt.then(comesToRest, comesToRest);
@@ -134,7 +135,7 @@ export const createSteps = (scope: ContextScope, options: StepsOptions): Steps =
     const asked: Settlement = { of: "step", key };
     if (entry !== undefined) return answers.recorded(asked, () => produce(entry));
     countEntry(key);
-    return answers.live<StepEntry>(asked, produce, async (give) => {
+    return answers.live<StepEntry>(asked, produce, async (question) => {
       const at = clock();
       const settled: StepEntry = {
         key,
@@ -145,7 +146,7 @@ export const createSteps = (scope: ContextScope, options: StepsOptions): Steps =
         startedAt: at,
         finishedAt: at,
       };
-      await answers.settle(settled, give);
+      await answers.settle(settled, question);
     });
   };
 

@@ -42,26 +42,27 @@ export interface TryScope {
 /** The first try, begun before its turn: without a charge, and before what the body was told is recorded. Never rejects. */
 export const beginEarly = (plan: StepPlan, walk: Walk): Promise<Outcome<unknown>> => tryOnce(plan, 1, walk);
 
-/** Rejects with the walk's abort, and with what is no failure of the body (A5). `first`: the first try, where it has begun already. */
+/** Rejects with the walk's abort, and with what is no failure of the body (A5). `early`: the first try, where it has begun already. */
 export const makeTries = async (
   plan: StepPlan,
   scope: TryScope,
-  first?: Promise<Outcome<unknown>>,
+  early?: Promise<Outcome<unknown>>,
 ): Promise<Made<unknown>> => {
+  const { walk } = scope;
+  const first = await (early ?? tryInTurn(plan, 1, walk));
+  walk.throwTroubleIn(plan.key);
+  return first.ok ? { ok: true, value: first.value, attempts: 1 } : goOn(plan, scope, first);
+};
+
+/** The tries after a first one that failed. */
+const goOn = async (plan: StepPlan, scope: TryScope, first: Outcome<unknown>): Promise<Made<unknown>> => {
   const { walk, clock, narrate } = scope;
   const { key, name, maxAttempts } = plan;
   const made = await makeAttempts<unknown>({
     signal: walk.signal,
     make: async (attempt) => {
-      if (attempt === 1 && first !== undefined) {
-        const outcome = await first;
-        walk.throwTroubleIn(key);
-        return outcome;
-      }
-      for (let told = walk.journal.unrecorded(); told !== undefined; told = walk.journal.unrecorded())
-        await told;
-      walk.signal.throwIfAborted();
-      const outcome = await tryOnce(plan, attempt, walk);
+      if (attempt === 1) return first;
+      const outcome = await tryInTurn(plan, attempt, walk);
       walk.throwTroubleIn(key);
       return outcome;
     },
@@ -75,6 +76,14 @@ export const makeTries = async (
   return made.ok || plan.onError === undefined || Refusal.is(made.error)
     ? made
     : recover(plan, plan.onError, made, walk);
+};
+
+/** One try, when everything that the body was told is recorded (A1). */
+const tryInTurn = (plan: StepPlan, attempt: number, walk: Walk): Promise<Outcome<unknown>> => {
+  const told = walk.journal.unrecorded();
+  if (told !== undefined) return told.then(() => tryInTurn(plan, attempt, walk));
+  walk.signal.throwIfAborted();
+  return tryOnce(plan, attempt, walk);
 };
 
 const nextTryMs = (

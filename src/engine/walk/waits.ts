@@ -52,12 +52,12 @@ export const createWaits = (scope: ContextScope, options: WaitsOptions): Waits =
     return answers.live<undefined>(
       asked,
       () => undefined,
-      async (give, parked) => {
+      async (question) => {
         const place = answers.place();
         try {
           const reached = await journal.reachSleep(key, wakeAt, correlationId, "sleep", place.take);
-          if (reached.over) give(undefined, place.taken());
-          else parked(reached.wakeAt, [{ what: asked, resume: async () => give(undefined) }]);
+          if (reached.over) question.give(undefined, place.taken());
+          else question.park(reached.wakeAt, [{ what: asked, resume: async () => question.give(undefined) }]);
         } finally {
           place.drop();
         }
@@ -96,12 +96,12 @@ export const createWaits = (scope: ContextScope, options: WaitsOptions): Waits =
 
     const asked: Settlement = { of: "hook", key };
     if (answers.isRecorded(asked)) return answers.recorded(asked, async () => produce(await claim()));
-    return answers.live<HookRecord | undefined>(asked, produce, async (give, parked) => {
+    return answers.live<HookRecord | undefined>(asked, produce, async (question) => {
       const inPlace = async (result: () => Promise<HookRecord | undefined>): Promise<void> => {
         const place = answers.place();
         place.take();
         try {
-          give(await result(), place.taken());
+          question.give(await result(), place.taken());
         } finally {
           place.drop();
         }
@@ -110,8 +110,8 @@ export const createWaits = (scope: ContextScope, options: WaitsOptions): Waits =
       const answered = { what: asked, resume: () => inPlace(claim) };
 
       const hook = await claim();
-      if (hook.delivered) return give(hook);
-      if (closesAt === undefined) return parked(undefined, [answered]);
+      if (hook.delivered) return question.give(hook);
+      if (closesAt === undefined) return question.park(undefined, [answered]);
       const known = sleeps.get(timeoutKey);
       const deadline =
         known !== undefined && isOver(known, clock())
@@ -119,7 +119,7 @@ export const createWaits = (scope: ContextScope, options: WaitsOptions): Waits =
           : await journal.reachSleep(timeoutKey, closesAt, undefined, "hookTimeout", () => {});
       if (deadline.over) return close();
       const elapsed = { what: { of: "sleep", key: timeoutKey } as const, resume: close };
-      parked(deadline.wakeAt, [answered, elapsed]);
+      question.park(deadline.wakeAt, [answered, elapsed]);
     });
   };
 
