@@ -47,9 +47,15 @@ shared[SHARED] ??= new AsyncLocalStorage();
 /** For the gate and this file; everybody else has the functions below. */
 export const stepFrames: AsyncLocalStorage<StepFrame | undefined> = shared[SHARED];
 
-/** Runs one try of a step's body. `signal` may be made when it is asked for. */
-export const runAsStep = <T>(step: CurrentStep, fn: () => T): T =>
-  stepFrames.run({ step, slot: stepFrames.getStore()?.slot }, fn);
+/**
+ * Runs one try of a step's body. `signal` may be made when it is asked for. `slot`: the place in a gate that the try has; by default
+ * that of the step around it.
+ */
+export const runAsStep = <T>(
+  step: CurrentStep,
+  fn: () => T,
+  slot: StepSlot | undefined = stepFrames.getStore()?.slot,
+): T => stepFrames.run({ step, slot }, fn);
 
 /** Runs `fn` as if no step were around it: a walk begins here, since its delivery may have been asked for inside a step. */
 export const runOutsideStep = <T>(fn: () => T): T =>

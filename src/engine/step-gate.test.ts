@@ -1,7 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { runAsStep, runOutsideStep, stepInfo } from "./step-context.ts";
-import { createStepGate, DEFAULT_STEP_CONCURRENCY, stepConcurrencyFrom } from "./step-gate.ts";
+import { createStepGate, DEFAULT_STEP_CONCURRENCY, type StepGate, stepConcurrencyFrom } from "./step-gate.ts";
+
+const { signal } = new AbortController();
 
 const held = () => {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -68,9 +70,13 @@ test("a body that throws, at once or later, gives its place back", async () => {
   expect(gate.running).toBe(0);
 });
 
+/** Runs `fn` in a place of the gate, as the body of a step. */
+const runStep = <T>(gate: StepGate, fn: () => Promise<T>): Promise<T> =>
+  gate.run((slot) => runAsStep({ name: "a", key: "a#0", attempt: 1, maxAttempts: 1, signal }, fn, slot));
+
 test("T2: a step inside a step runs in its parent's place, and so does a fan-out of them", async () => {
   const gate = createStepGate(1);
-  const inner = await gate.run(() =>
+  const inner = await runStep(gate, () =>
     Promise.all([1, 2, 3].map((n) => gate.run(async () => [n, gate.running]))),
   );
   expect(inner).toEqual([
@@ -84,7 +90,7 @@ test("T2: what a step left behind takes a place of its own once the step is over
   const gate = createStepGate(1);
   const hold = held();
   const leftBehind: Promise<unknown>[] = [];
-  await gate.run(async () => {
+  await runStep(gate, async () => {
     leftBehind.push(hold.promise.then(() => gate.run(async () => "left behind")));
   });
   const next = held();
@@ -100,9 +106,9 @@ test("T2: what a step left behind takes a place of its own once the step is over
 test("a walk that begins outside the step takes a place of its own; another engine's gate is another matter", async () => {
   const gate = createStepGate(2);
   const other = createStepGate(1);
-  await gate.run(async () => {
+  await runStep(gate, async () => {
     await runOutsideStep(() => gate.run(async () => expect(gate.running).toBe(2)));
-    await other.run(async () => {
+    await runStep(other, async () => {
       expect([gate.running, other.running]).toEqual([1, 1]);
       await gate.run(async () => expect(gate.running).toBe(1));
     });
@@ -113,10 +119,7 @@ test("a walk that begins outside the step takes a place of its own; another engi
 test("a waiter goes on in its own async context, not in that of the step before it", async () => {
   const gate = createStepGate(1);
   const hold = held();
-  const signal = new AbortController().signal;
-  const first = gate.run(() =>
-    runAsStep({ name: "a", key: "a#0", attempt: 1, maxAttempts: 1, signal }, () => hold.promise),
-  );
+  const first = runStep(gate, () => hold.promise);
   const second = gate.run(async () => stepInfo());
   hold.resolve();
   await first;

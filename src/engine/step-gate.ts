@@ -5,7 +5,7 @@
  * Invariants:
  * - T1 First come, first served: a place given back goes straight to the longest waiter, so nobody overtakes.
  * - T2 Re-entrant by async context: a step started inside a step runs in its parent's place as long as the parent holds it; a gate
- *   that made it wait could wait for ever.
+ *   that made it wait could wait for ever. So whoever was given a place runs the body in it (`runAsStep`).
  * - T3 Constant work per call, whatever the number of waiters.
  */
 import { type StepSlot, stepFrames } from "./step-context.ts";
@@ -17,8 +17,8 @@ export const DEFAULT_STEP_CONCURRENCY = 16;
 export const DEFAULT_WORKER_STEP_CONCURRENCY = 128;
 
 export interface StepGate {
-  /** Runs `fn` as soon as there is a place, and gives the place back when its promise settles. */
-  run<T>(fn: () => Promise<T>): Promise<T>;
+  /** Runs `fn` as soon as there is a place, hands it that place, and takes it back when the promise settles. */
+  run<T>(fn: (slot: StepSlot | undefined) => Promise<T>): Promise<T>;
   /** Places taken. */
   readonly running: number;
   /** Calls that wait for a place. */
@@ -68,15 +68,14 @@ export const createStepGate = (width: number): StepGate => {
     waiter.enter();
   };
 
-  const occupy = <T>(fn: () => Promise<T>): Promise<T> => {
-    const frame = stepFrames.getStore();
-    const slot: StepSlot = { gate, outer: frame?.slot, open: true };
+  const occupy = <T>(fn: (slot: StepSlot) => Promise<T>): Promise<T> => {
+    const slot: StepSlot = { gate, outer: stepFrames.getStore()?.slot, open: true };
     const leave = (): void => {
       slot.open = false;
       release();
     };
     try {
-      const settled = stepFrames.run({ step: frame?.step, slot }, fn);
+      const settled = fn(slot);
       // Beside the answer, not in front of it: the caller is spared a promise, and the place is free before the caller goes on.
       settled.then(leave, leave);
       return settled;
@@ -86,8 +85,8 @@ export const createStepGate = (width: number): StepGate => {
     }
   };
 
-  const holdsPlace = (): boolean => {
-    for (let slot = stepFrames.getStore()?.slot; slot !== undefined; slot = slot.outer) {
+  const holdsPlace = (innermost: StepSlot | undefined): boolean => {
+    for (let slot = innermost; slot !== undefined; slot = slot.outer) {
       if (slot.gate === gate) return slot.open;
     }
     return false;
@@ -95,7 +94,8 @@ export const createStepGate = (width: number): StepGate => {
 
   const gate: StepGate = {
     run(fn) {
-      if (holdsPlace()) return fn();
+      const held = stepFrames.getStore()?.slot;
+      if (holdsPlace(held)) return fn(held);
       if (running >= width) return turn().then(() => occupy(fn));
       running++;
       return occupy(fn);

@@ -6,7 +6,9 @@
  */
 import { randomBytes } from "node:crypto";
 
-const COUNT_BITS = 48;
+/** The count goes from here to the last number of twelve digits, so that none has to be filled up. */
+const FIRST_COUNT = 2 ** 44;
+const COUNTS_END = 2 ** 48;
 
 /** `xxxxxxxx-xxxx-8xxx-yxxx-`, the x random and the y one of 8, 9, a and b. */
 const newPrefix = (): string => {
@@ -16,14 +18,14 @@ const newPrefix = (): string => {
 };
 
 let prefix = newPrefix();
-let count = 0;
+let count = FIRST_COUNT;
 
 /** The id of an event that is about to be recorded: no other event has it. */
 export const newEventId = (): string => {
   count += 1;
-  if (count === 2 ** COUNT_BITS) {
+  if (count === COUNTS_END) {
     prefix = newPrefix();
-    count = 0;
+    count = FIRST_COUNT;
   }
-  return prefix + count.toString(16).padStart(COUNT_BITS / 4, "0");
+  return prefix + count.toString(16);
 };

@@ -154,8 +154,9 @@ export const foldRun = (events: Iterable<RunEvent>): RunState => {
 };
 
 const charge = (state: RunState, key: string, { holder, at }: Charge): void => {
-  const others = (state.charges.get(key) ?? []).filter((held) => held.holder !== holder);
-  state.charges.set(key, [...others, { holder, at }]);
+  const others = state.charges.get(key)?.filter((held) => held.holder !== holder) ?? [];
+  others.push({ holder, at });
+  state.charges.set(key, others);
 };
 
 const discharge = (state: RunState, key: string, holder: string): void => {

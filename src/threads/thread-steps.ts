@@ -12,7 +12,7 @@
 import { runAttempt } from "../engine/attempts/attempt.ts";
 import { AttemptContext } from "../engine/attempts/attempt-context.ts";
 import { makeAttempts } from "../engine/attempts/attempt-loop.ts";
-import { currentStep, runAsStep } from "../engine/step-context.ts";
+import { currentStep, runAsStep, type StepSlot } from "../engine/step-context.ts";
 import type { StepGate } from "../engine/step-gate.ts";
 import type { Releases } from "../engine/walk/releases.ts";
 import type { ChangeQueue } from "./change-queue.ts";
@@ -52,6 +52,8 @@ interface Call {
   readonly terms: StepTerms;
   /** The step whose body made this call. */
   readonly outer: Call | undefined;
+  /** The place in the gate that the body runs in, once it has one. */
+  slot: StepSlot | undefined;
   /** What stopped the run while this step's body was under way. */
   stopped: { readonly by: unknown } | undefined;
 }
@@ -95,7 +97,10 @@ export class ThreadSteps {
     const answer = new Promise<unknown>((resolve, reject) => {
       if (known === undefined) {
         const terms = this.#options.terms(options);
-        return this.#run({ name, key, body, terms, outer, stopped: undefined }, { resolve, reject });
+        return this.#run(
+          { name, key, body, terms, outer, slot: undefined, stopped: undefined },
+          { resolve, reject },
+        );
       }
       this.#options.onStep({ name, key, cached: true, step: this.#written, prefix: book.prefix() });
       const hand = (): void => resolve(structuredClone(known.record.value));
@@ -127,7 +132,10 @@ export class ThreadSteps {
     if (refused !== undefined) return this.#fail(call, settle, refused.by);
     this.#calls.set(call.key, call);
     this.#options.gate
-      .run(() => this.#attempts(call))
+      .run((slot) => {
+        call.slot = slot;
+        return this.#attempts(call);
+      })
       .then((record) => this.#record(call, record, settle))
       .catch((error: unknown) => this.#fail(call, settle, error));
   }
@@ -175,7 +183,7 @@ export class ThreadSteps {
     return runAttempt(
       (attempt) => {
         const context = contextOf(call, number, attempt);
-        return runAsStep(context, () => body(context));
+        return runAsStep(context, () => body(context), call.slot);
       },
       {
         signal: this.#options.signal,
@@ -200,7 +208,7 @@ export class ThreadSteps {
     const failed = { type: "task_failed", ...node, attempts, error: errorText(error) } as const;
     try {
       const context = contextOf(call, attempts, this.#options);
-      const result = await runAsStep(context, () => onError({ name, key, attempts, error }));
+      const result = await runAsStep(context, () => onError({ name, key, attempts, error }), call.slot);
       if (call.stopped !== undefined) throw call.stopped.by;
       this.#options.emit({ ...failed, recovered: true });
       return result;

@@ -58,4 +58,4 @@ export const noteRetry =
   };
 
 const liveCharges = (state: RunState, key: string, since: number) =>
-  (state.charges.get(key) ?? []).filter((held) => held.at >= since);
+  state.charges.get(key)?.filter((held) => held.at >= since) ?? [];

@@ -14,10 +14,12 @@
  */
 import { PayloadError } from "../../events/payload.ts";
 import type { Outcome } from "../attempts/attempt.ts";
+import type { Suspicion } from "../divergence.ts";
 import type { Writable } from "../journal/records.ts";
 import type { StepEntry } from "../journal-store.ts";
 import { abandonedStepMessage, Refusal } from "../refusals.ts";
 import { messageOf } from "../step-errors.ts";
+import type { Answers, Question } from "./answers.ts";
 import { beginEarly, makeTries, type StepPlan } from "./tries.ts";
 import type { Walk } from "./walk.ts";
 import type { StepJournal } from "./walk-journal.ts";
@@ -26,29 +28,35 @@ import type { StepJournal } from "./walk-journal.ts";
 export const ATTEMPT_LEASE_MS = 3_600_000;
 export const DEFAULT_MAX_ATTEMPTS = 3;
 
+/** A step that the body asks for and that has not settled. */
+export interface StepCall extends StepPlan {
+  readonly question: Question<StepEntry>;
+  /** Asked for by the body of another step. */
+  readonly inside: boolean;
+  /** What speaks against its being the step that an earlier walk had here. */
+  readonly suspicion: Suspicion | undefined;
+}
+
+/** What the steps of one walk share. */
 export interface AttemptScope {
   readonly walk: Walk;
-  readonly journal: StepJournal;
+  readonly answers: Answers;
   readonly clock: () => number;
   /** No other walk has ever reached this key: the place to refuse a divergence, by throwing. */
-  readonly onFirstReach: () => void;
+  readonly onFirstReach: (call: StepCall) => void;
   /** An optimistic body begins: whether its step is this walk's to settle is known when `claim` settles. */
-  readonly onClaiming: (claim: Promise<unknown>) => void;
+  readonly onClaiming: (call: StepCall, claim: Promise<unknown>) => void;
   /** Another walk settled the step meanwhile. */
   readonly onLateAnswer: (entry: StepEntry) => void;
   readonly narrate: (line: string) => void;
-  /** Gives the settled entry to the body, in its place in the order. */
-  readonly give: (entry: StepEntry) => void;
-  /** Proposes the entry to the journal and gives what stands. Throws `PayloadError` before anything is recorded. */
-  readonly settle: (entry: StepEntry) => Promise<void>;
 }
 
-export const attemptStep = (call: StepPlan, scope: AttemptScope): Promise<void> =>
+export const attemptStep = (call: StepCall, scope: AttemptScope): Promise<void> =>
   call.optimistic && !scope.walk.journal.wasClaimed(call.key)
     ? attemptEarly(call, scope)
     : attemptClaimed(call, scope);
 
-const attemptEarly = async (call: StepPlan, scope: AttemptScope): Promise<void> => {
+const attemptEarly = async (call: StepCall, scope: AttemptScope): Promise<void> => {
   let first: Promise<Outcome<unknown>> | undefined;
   try {
     await attemptClaimed(call, scope, () => {
@@ -63,38 +71,49 @@ const attemptEarly = async (call: StepPlan, scope: AttemptScope): Promise<void> 
 
 /** `early` begins the body beside the claim. */
 const attemptClaimed = async (
-  call: StepPlan,
+  call: StepCall,
   scope: AttemptScope,
   early?: () => Promise<Outcome<unknown>>,
 ): Promise<void> => {
-  const { walk, journal, clock } = scope;
+  const { walk, clock } = scope;
   const { key, maxAttempts } = call;
+  const journal = journalOf(call, scope);
   const startedAt = clock();
   walk.signal.throwIfAborted();
   walk.throwIfOver();
   const claimedBefore = walk.journal.wasClaimed(key);
   const claim = journal.claimAttempt(key, walk.holder, ATTEMPT_LEASE_MS);
-  if (early !== undefined) scope.onClaiming(claim);
+  if (early !== undefined) scope.onClaiming(call, claim);
   const first = early?.();
   const holders = await claim;
-  if (holders === 1 && !claimedBefore) scope.onFirstReach();
+  if (holders === 1 && !claimedBefore) scope.onFirstReach(call);
   if (holders > 1) {
     const settled = await journal.readStep(key);
     if (settled !== undefined) {
       scope.onLateAnswer(settled);
-      scope.give(settled);
+      call.question.give(settled);
       return;
     }
     if (holders > maxAttempts) await refuseAbandoned(call, holders - 1, scope);
   }
   const made = await makeTries(call, scope, first);
   if (made.ok) return settleResult(call, scope, { output: made.value, attempts: made.attempts, startedAt });
-  return scope.settle(failedEntry(call, scope, messageOf(made.error), made.attempts, startedAt));
+  return settle(call, scope, failedEntry(call, scope, messageOf(made.error), made.attempts, startedAt));
 };
+
+const journalOf = ({ inside }: StepCall, { walk }: AttemptScope): StepJournal =>
+  inside ? walk.journal.inside : walk.journal;
+
+/** Proposes the entry to the journal and gives what stands. Throws `PayloadError` before anything is recorded. */
+const settle = (
+  { inside, question }: StepCall,
+  { answers }: AttemptScope,
+  entry: StepEntry,
+): Promise<void> => (inside ? answers.settleInside(entry, question) : answers.settle(entry, question));
 
 /** A result that cannot be carried fails the step for good: running the body again would not change it. */
 const settleResult = (
-  call: StepPlan,
+  call: StepCall,
   scope: AttemptScope,
   { output, attempts, startedAt }: { output: unknown; attempts: number; startedAt: number },
 ): Promise<void> => {
@@ -111,10 +130,10 @@ const settleResult = (
   const uncarried = (error: unknown): Promise<void> => {
     if (!PayloadError.is(error)) throw error;
     const message = `Step ${JSON.stringify(name)} (key ${key} of run ${scope.walk.runId}) returned what cannot be recorded: ${error.message}`;
-    return scope.settle(failedEntry(call, scope, message, attempts, startedAt));
+    return settle(call, scope, failedEntry(call, scope, message, attempts, startedAt));
   };
   try {
-    return scope.settle(entry).catch(uncarried);
+    return settle(call, scope, entry).catch(uncarried);
   } catch (error) {
     return uncarried(error);
   }
@@ -136,13 +155,10 @@ const failedEntry = (
   finishedAt: clock(),
 });
 
-const refuseAbandoned = async (
-  call: StepPlan,
-  others: number,
-  { walk, journal }: AttemptScope,
-): Promise<never> => {
+const refuseAbandoned = async (call: StepCall, others: number, scope: AttemptScope): Promise<never> => {
+  const { walk } = scope;
   const { key, name, maxAttempts } = call;
-  await journal.releaseAttempt(key, walk.holder);
+  await journalOf(call, scope).releaseAttempt(key, walk.holder);
   return walk.refuse(
     new Refusal(
       "abandoned-step",

@@ -50,7 +50,7 @@ const laneJournal = (
   const { clock } = native;
   const session = native.sessions.get(runId);
   const lane = new Lane();
-  let lastSettled: Promise<unknown> = Promise.resolve();
+  let lastSettled: Promise<unknown> | undefined;
   /** The last step that the body was told of, while it is on its way; those before it get there first. */
   let told: Promise<StepEntry> | undefined;
   /** A step that the body was told of and that never gets there, because another one stands: those after it may get there all the same. */
@@ -113,7 +113,7 @@ const laneJournal = (
         if (told === recorded) told = undefined;
         return entryOf(runId, settlement.entry);
       });
-    lastSettled = recorded.catch(() => {});
+    lastSettled = recorded;
     told = recorded;
     return { early: entryOf(runId, settled), recorded };
   };
@@ -160,7 +160,7 @@ const laneJournal = (
           const held = session.state.hooks.get(key);
           if (held !== undefined) return hookRecordOf(runId, held);
           // A token is reserved in a stream of its own, so what made the body ask for it must be recorded before (law L3).
-          await lastSettled;
+          await lastSettled?.catch(() => {});
           assertSound();
           return hookRecordOf(runId, await native.claimHook(runId, key, token, { lane }));
         }

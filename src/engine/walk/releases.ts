@@ -21,15 +21,31 @@ export interface Place {
   drop(): void;
 }
 
-interface Slot {
+class LivePlace implements Place {
+  readonly #onChange: () => void;
   hand: Hand | undefined;
-  dropped: boolean;
+  dropped = false;
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  fill(hand: Hand): void {
+    this.hand = hand;
+    this.#onChange();
+  }
+
+  drop(): void {
+    if (this.hand !== undefined) return;
+    this.dropped = true;
+    this.#onChange();
+  }
 }
 
 export class Releases {
   readonly #recorded = new Map<number, Hand>();
   readonly #onQuiet: () => void;
-  #live: Slot[] = [];
+  #live: LivePlace[] = [];
   #nextLive = 0;
   /** No recorded result before this place is asked for. */
   #low = 0;
@@ -67,19 +83,9 @@ export class Releases {
 
   /** Takes the next place among the live results. */
   reserve(): Place {
-    const slot: Slot = { hand: undefined, dropped: false };
-    this.#live.push(slot);
-    return {
-      fill: (hand) => {
-        slot.hand = hand;
-        this.#goOn();
-      },
-      drop: () => {
-        if (slot.hand !== undefined) return;
-        slot.dropped = true;
-        this.#goOn();
-      },
-    };
+    const place = new LivePlace(this.#goOn);
+    this.#live.push(place);
+    return place;
   }
 
   /** A live result that is known as soon as it has its place. */
@@ -95,11 +101,11 @@ export class Releases {
     this.#nextLive = 0;
   }
 
-  #goOn(): void {
+  readonly #goOn = (): void => {
     if (this.#frozen) return;
     if (this.#quiet && !this.#handing && this.#recorded.size === 0) this.#handNext();
     else this.#check();
-  }
+  };
 
   /** Looks again once the microtasks of this turn have run: the hop keeps `nextTick` callbacks from running back to back. */
   #check(): void {

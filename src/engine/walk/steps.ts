@@ -10,11 +10,11 @@ import type { Settlement, StepEntry } from "../journal-store.ts";
 import type { DeterminismKind } from "../keys.ts";
 import { JOURNAL_MAX_ENTRIES, journalFullMessage, Refusal, schemaMismatchMessage } from "../refusals.ts";
 import { checkSchema } from "../schema.ts";
-import { currentStep } from "../step-context.ts";
+import { currentStep, type StepSlot } from "../step-context.ts";
 import { FatalError } from "../step-errors.ts";
 import type { StepGate } from "../step-gate.ts";
 import type { Schema, StepBody, StepOptions } from "../workflow.ts";
-import { attemptStep, DEFAULT_MAX_ATTEMPTS } from "./attempt.ts";
+import { type AttemptScope, attemptStep, DEFAULT_MAX_ATTEMPTS } from "./attempt.ts";
 import type { ContextScope } from "./context-scope.ts";
 
 export interface StepsOptions {
@@ -57,6 +57,18 @@ export const createSteps = (scope: ContextScope, options: StepsOptions): Steps =
       new Refusal("divergence", divergenceMessage({ runId, name, key, suspicion, ...codeVersions })),
     );
 
+  const attempts: AttemptScope = {
+    walk,
+    answers,
+    clock,
+    onFirstReach: ({ name, key, suspicion }) => {
+      if (suspicion !== undefined && divergence.stands(suspicion)) refuseDivergence(name, key, suspicion);
+    },
+    onLateAnswer: (late) => divergence.answeredLate(late),
+    narrate: options.narrate,
+    onClaiming: ({ key }, claim) => claiming.set(key, claim),
+  };
+
   /** A recorded entry as the step's result. */
   const resultOf = (entry: StepEntry, schema: Schema | undefined): unknown => {
     if (entry.status === "failed") throw new FatalError(entry.error?.message ?? "The step failed.");
@@ -91,38 +103,32 @@ export const createSteps = (scope: ContextScope, options: StepsOptions): Steps =
     countEntry(key);
     const inside = currentStep() !== undefined;
     return answers.live<StepEntry>(asked, produce, (question) => {
-      const call = {
-        key,
-        name,
-        fn,
-        maxAttempts: budget,
-        schema,
-        retry: retry === undefined ? undefined : retryRules(DEFAULT_RETRY, retry),
-        limits: timeout,
-        onError,
-        optimistic: optimistic && !inside,
-      };
-      const comesToRest = journal.wasClaimed(key) ? divergence.resumed() : () => {};
-      const outerClaim = inside ? claiming.get(currentStep()?.key ?? "") : undefined;
-      const begin = (): Promise<void> =>
-        attemptStep(call, {
-          walk,
-          journal: inside ? journal.inside : journal,
-          clock,
-          onFirstReach: () => {
-            if (suspicion !== undefined && divergence.stands(suspicion))
-              refuseDivergence(name, key, suspicion);
+      const attempt = (slot: StepSlot | undefined): Promise<void> =>
+        attemptStep(
+          {
+            key,
+            name,
+            fn,
+            maxAttempts: budget,
+            schema,
+            retry: retry === undefined ? undefined : retryRules(DEFAULT_RETRY, retry),
+            limits: timeout,
+            onError,
+            optimistic: optimistic && !inside,
+            slot,
+            question,
+            inside,
+            suspicion,
           },
-          onLateAnswer: (late) => divergence.answeredLate(late),
-          narrate: options.narrate,
-          give: (settled) => question.give(settled),
-          onClaiming: (claim) => claiming.set(key, claim),
-          settle: (settled) =>
-            inside ? answers.settleInside(settled, question) : answers.settle(settled, question),
-        });
-      const attempt = gate.run(outerClaim === undefined ? begin : () => outerClaim.then(begin));
-      attempt.then(comesToRest, comesToRest);
-      return attempt;
+          attempts,
+        );
+      const outerClaim = inside ? claiming.get(currentStep()?.key ?? "") : undefined;
+      const comesToRest = journal.wasClaimed(key) ? divergence.resumed() : undefined;
+      const attempted = gate.run(
+        outerClaim === undefined ? attempt : (slot) => outerClaim.then(() => attempt(slot)),
+      );
+      if (comesToRest !== undefined) attempted.then(comesToRest, comesToRest);
+      return attempted;
     });
   };
 

@@ -14,7 +14,7 @@ import { StepTimeoutError } from "../attempts/step-timeout-error.ts";
 import { MAX_IN_PROCESS_RETRY_MS, retryDelayMs, retryNarration } from "../backoff.ts";
 import { Refusal } from "../refusals.ts";
 import { checkSchema } from "../schema.ts";
-import { runAsStep } from "../step-context.ts";
+import { runAsStep, type StepSlot } from "../step-context.ts";
 import { FatalError, messageOf } from "../step-errors.ts";
 import type { Schema, StepBody, StepFailure } from "../workflow.ts";
 import type { Walk } from "./walk.ts";
@@ -31,6 +31,8 @@ export interface StepPlan {
   readonly onError: ((failure: StepFailure) => unknown) | undefined;
   /** The first try may begin before the step is claimed. */
   readonly optimistic: boolean;
+  /** The place in the gate that the body runs in. */
+  readonly slot: StepSlot | undefined;
 }
 
 export interface TryScope {
@@ -126,13 +128,13 @@ const tryOnce = (plan: StepPlan, attempt: number, walk: Walk): Promise<Outcome<u
 
 /** Runs the body once and checks what it returns: a result that does not fit is a failed try like any other. */
 const outcomeOf = async (
-  { key, name, schema }: StepPlan,
+  { key, name, schema, slot }: StepPlan,
   context: AttemptContext,
   fn: StepBody,
   walk: Walk,
 ): Promise<Outcome<unknown>> => {
   try {
-    const value = await runAsStep(context, () => fn(context));
+    const value = await runAsStep(context, () => fn(context), slot);
     if (schema === undefined) return { ok: true, value };
     const checked = await checkSchema(schema, value);
     if (checked.ok) return { ok: true, value: checked.value };
