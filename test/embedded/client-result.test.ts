@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { RejectionError } from "../../src/engine/rejection-error.ts";
 import { clientsOn, echo, parked, refusal, waiting, workflows } from "./client-kit.ts";
-import { collect, embedded, STORES } from "./kit.ts";
+import { collect, delegate, embedded, STORES } from "./kit.ts";
 
 const kit = embedded();
 
@@ -33,6 +33,43 @@ describe.each(STORES)("the client on %s", (store) => {
       );
       expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(["completed"]));
       expect(outcomes).toHaveLength(600);
+    });
+
+    test("of a run that this client saw not to be over, while it watched, needs no look at its stream", async () => {
+      const log = kit.log(store);
+      let reads = 0;
+      const counted = {
+        ...delegate(log),
+        read: (...args: Parameters<typeof log.read>) => {
+          reads += 1;
+          return log.read(...args);
+        },
+      };
+      const rs = kit.open({ store: counted, workflows });
+      rs.work();
+      await rs.result(await rs.start(echo));
+      reads = 0;
+      for (let n = 0; n < 5; n += 1)
+        expect(await rs.result(await rs.start(echo, { n }))).toMatchObject({ output: { n } });
+      expect(reads).toBe(0);
+    });
+
+    test("is found whenever another Runstream ends the run: before it is asked for, while, and after", async () => {
+      const log = kit.log(store);
+      const [rs, other] = [kit.open({ store: log, workflows }), kit.open({ store: log, workflows })];
+      const first = await rs.start(waiting);
+      await other.cancel(first);
+      await rs.result(first);
+      for (let turns = 0; turns < 60; turns += 1) {
+        const runId = await rs.start(waiting);
+        const ended = other.cancel(runId);
+        if (turns >= 50) await ended;
+        for (let turn = 0; turn < turns % 20; turn += 1)
+          await new Promise((resolve) =>
+            turns % 2 === 0 ? process.nextTick(resolve) : setImmediate(resolve),
+          );
+        expect(await rs.result(runId, { timeoutMs: 5_000 })).toMatchObject({ status: "cancelled" });
+      }
     });
 
     test("refuses an unknown run", async () => {

@@ -52,3 +52,33 @@ test("L10: folded events are bounded too, by those that are idle", () => {
   expect(items.size).toBe(7);
   expect(items.get("heavy")).toBe(heavy);
 });
+
+test("what is retired is kept among few of its kind, however little the others are used, and goes when it is idle", () => {
+  const items = kept(1_000);
+  const [first, busy] = [items.get("first"), items.get("busy")];
+  busy.idle = false;
+  for (const name of ["busy", "first", "never made"]) items.retire(name);
+  expect([items.get("first"), items.peek("first"), items.peek("never made")]).toEqual([
+    first,
+    first,
+    undefined,
+  ]);
+  crowd(items, 64);
+  for (let at = 0; at < 64; at += 1) items.retire(`crowd-${at}`);
+  expect(items.size).toBe(64);
+  expect([items.peek("first"), items.peek("busy"), items.peek("crowd-0")]).toEqual([
+    undefined,
+    busy,
+    undefined,
+  ]);
+  crowd(items, 200);
+  expect(items.size).toBe(264 - 63);
+});
+
+test("L10: folded events of what is retired count too, and go first", () => {
+  const items = kept(1_000, 100);
+  for (const name of ["a", "b", "c"]) items.get(name);
+  for (const name of ["a", "b"]) items.retire(name);
+  crowd(items, 61);
+  expect([items.peek("a"), items.peek("b"), items.size]).toEqual([undefined, undefined, 11]);
+});

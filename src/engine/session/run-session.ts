@@ -33,6 +33,13 @@ import {
 import { appendExactly, type Written } from "./exact-append.ts";
 import type { Lane } from "./lane.ts";
 
+interface Reader {
+  /** The state will do from this revision on; `undefined`: only what the log has now. */
+  readonly reaching: number | undefined;
+  readonly resolve: (state: RunState) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 export class RunSession {
   readonly runId: string;
   readonly stream: string;
@@ -41,7 +48,7 @@ export class RunSession {
   readonly #state: RunState = emptyRun();
   readonly #lanes = new Set<Lane>();
   #queue: Proposal[] = [];
-  #readers: { resolve: (state: RunState) => void; reject: (error: unknown) => void }[] = [];
+  #readers: Reader[] = [];
   #known = false;
   /** When the state was last everything that the stream had; undefined while that is not known. */
   #currentAt: number | undefined;
@@ -95,10 +102,9 @@ export class RunSession {
    * as folded, without a look at the log if it reaches so far. Do not edit. Throws {@link StoreError}.
    */
   current(reaching?: number): Promise<RunState> {
-    if (reaching !== undefined && this.#known && this.#state.revision >= reaching)
-      return Promise.resolve(this.#state);
+    if (this.#isEnough(reaching)) return Promise.resolve(this.#state);
     return new Promise((resolve, reject) => {
-      this.#readers.push({ resolve, reject });
+      this.#readers.push({ reaching, resolve, reject });
       this.#schedule();
     });
   }
@@ -139,7 +145,9 @@ export class RunSession {
     this.#readers = [];
     this.#queue = [];
     try {
-      const look = this.#owesLook(readers.length > 0, proposals[0]);
+      // What a reader knows of may be what this session was writing when it asked.
+      const asked = readers.some(({ reaching }) => !this.#isEnough(reaching));
+      const look = this.#owesLook(asked, proposals[0]);
       if (look) await this.#catchUp();
       for (const reader of readers) reader.resolve(this.#state);
       if (proposals.length > 0) await this.#record(proposals, look);
@@ -149,6 +157,10 @@ export class RunSession {
     }
     this.#busy = false;
     if (this.#queue.length > 0 || this.#readers.length > 0) this.#schedule();
+  }
+
+  #isEnough(reaching: number | undefined): boolean {
+    return reaching !== undefined && this.#known && this.#state.revision >= reaching;
   }
 
   /** A run that is over stays as it is (law L4): who asks for it is answered from the state. */
