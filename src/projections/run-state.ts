@@ -154,9 +154,8 @@ export const foldRun = (events: Iterable<RunEvent>): RunState => {
 };
 
 const charge = (state: RunState, key: string, { holder, at }: Charge): void => {
-  const others = state.charges.get(key)?.filter((held) => held.holder !== holder) ?? [];
-  others.push({ holder, at });
-  state.charges.set(key, others);
+  const others = state.charges.get(key)?.filter((held) => held.holder !== holder);
+  state.charges.set(key, others === undefined ? [{ holder, at }] : [...others, { holder, at }]);
 };
 
 const discharge = (state: RunState, key: string, holder: string): void => {
