@@ -35,9 +35,17 @@ export interface ExactAppend {
  */
 export type Written = "written" | "found" | "conflict" | "too large";
 
-/** @throws StoreError where the log cannot take the events, or leaves it open too often. */
-export const appendExactly = (append: ExactAppend): Promise<Written> =>
-  write(append).then((answer) => (isLeft(answer) ? settle(append, answer.left, 0) : "written"));
+/**
+ * Answers what `next` makes of the outcome.
+ * @throws StoreError where the log cannot take the events, or leaves it open too often.
+ */
+export const appendExactly = <R>(
+  append: ExactAppend,
+  next: (written: Written) => R | Promise<R>,
+): Promise<R> =>
+  write(append).then((answer) =>
+    isLeft(answer) ? settle(append, answer.left, 0).then(next) : next("written"),
+  );
 
 const write = ({ log, stream, revision, data }: ExactAppend): Promise<Either<AppendError, Appended>> =>
   log.append(stream, revision === -1 ? "none" : revision, data)();

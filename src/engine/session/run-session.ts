@@ -187,16 +187,18 @@ export class RunSession {
   #record(proposals: readonly Proposal[], looked: boolean): Promise<void> | undefined {
     const batch = decideBatch(this.runId, this.#state, proposals, this.#lanes);
     if (batch.events.length > 0) {
-      const written = appendExactly({
-        log: this.#log,
-        stream: this.stream,
-        revision: this.#state.revision,
-        data: batch.data,
-        divisible: proposals.length > 1,
-        whose: this.#whose,
-        catchUp: () => this.#catchUp(),
-      });
-      return written.then((how) => this.#written(how, batch, looked));
+      return appendExactly(
+        {
+          log: this.#log,
+          stream: this.stream,
+          revision: this.#state.revision,
+          data: batch.data,
+          divisible: proposals.length > 1,
+          whose: this.#whose,
+          catchUp: () => this.#catchUp(),
+        },
+        (how) => this.#written(how, batch, looked),
+      );
     }
     if (!looked && !proposals.every(({ options }) => options.timeless === true))
       return this.#catchUp().then(() => this.#record(proposals, true));

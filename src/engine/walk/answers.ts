@@ -46,8 +46,8 @@ export interface Answers {
     work: (question: Question<T>) => Promise<void>,
   ): Promise<unknown>;
   place(): LatePlace;
-  /** Proposes `entry` and gives what stands: at once where the journal allows it, else when it is recorded. */
-  settle(entry: StepEntry, question: Question<StepEntry>): Promise<void>;
+  /** Proposes `entry` and gives what stands: at once where the journal allows it (then it answers nothing), else when it is recorded. */
+  settle(entry: StepEntry, question: Question<StepEntry>): Promise<void> | undefined;
   /** The same for a step inside a step, which is told only what is recorded. */
   settleInside(entry: StepEntry, question: Question<StepEntry>): Promise<void>;
 }
@@ -70,7 +70,7 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
         };
         const hand: Hand = () => settleWith(produce, resolve, fail);
         if (outer !== undefined) void hand();
-        else if (place === undefined) void walk.hold(async () => hand());
+        else if (place === undefined) walk.hold(async () => hand(), fail);
         else releases.recorded(place, hand);
       });
     },
@@ -84,14 +84,14 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
       if (outer !== undefined) {
         return handled((resolve, reject) => {
           const question = new InnerQuestion(walk, outer.key, produce, resolve, reject);
-          walk.hold(() => work(question)).catch((error) => question.fail(error));
+          walk.hold(() => work(question), question.fail);
         });
       }
       if (walk.doomed) return walk.forever;
       return handled((resolve, reject) => {
         journal.asked(what);
         const question = new LiveQuestion(walk, what, produce, resolve, reject);
-        walk.hold(() => work(question)).catch((error) => question.fail(error));
+        walk.hold(() => work(question), question.fail);
       });
     },
 
@@ -111,7 +111,7 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
       const place = releases.reserve();
       if (early !== undefined) {
         question.give(early, place);
-        return Promise.resolve();
+        return undefined;
       }
       return recorded.then(
         (stored) => question.give(stored, place),
@@ -149,19 +149,15 @@ class InnerQuestion<T> implements Question<T> {
   }
 
   give(result: T): void {
-    void settleWith(
-      () => this.#produce(result),
-      this.#resolve,
-      (error) => this.fail(error),
-    );
+    void settleWith(() => this.#produce(result), this.#resolve, this.fail);
   }
 
   park(): void {}
 
-  fail(error: unknown): void {
+  readonly fail = (error: unknown): void => {
     this.#walk.troubleInside(this.#outerKey, error);
     this.#reject(error);
-  }
+  };
 }
 
 /** Answered in its place of the order. */
@@ -197,19 +193,19 @@ class LiveQuestion<T> implements Question<T> {
       journal.parked(end, () => {
         if (!unpark()) return;
         for (const other of ends) journal.unparked(other.what);
-        this.#walk.hold(resume).catch((error) => this.fail(error));
+        this.#walk.hold(resume, this.fail);
       });
     }
   }
 
-  fail(error: unknown): void {
+  readonly fail = (error: unknown): void => {
     if (this.#walk.endsWithout(error)) return;
     this.#walk.releases.live(() =>
       this.#answer(() => {
         throw error;
       }),
     );
-  }
+  };
 
   #answer(produce: () => unknown): void | Promise<void> {
     this.#walk.journal.answered(this.#what);

@@ -104,19 +104,20 @@ const attemptClaimed = async (
 const journalOf = ({ inside }: StepCall, { walk }: AttemptScope): StepJournal =>
   inside ? walk.journal.inside : walk.journal;
 
-/** Proposes the entry to the journal and gives what stands. Throws `PayloadError` before anything is recorded. */
+/** Proposes the entry to the journal and gives what stands, at once where it answers nothing. Throws `PayloadError` before anything is recorded. */
 const settle = (
   { inside, question }: StepCall,
   { answers }: AttemptScope,
   entry: StepEntry,
-): Promise<void> => (inside ? answers.settleInside(entry, question) : answers.settle(entry, question));
+): Promise<void> | undefined =>
+  inside ? answers.settleInside(entry, question) : answers.settle(entry, question);
 
 /** A result that cannot be carried fails the step for good: running the body again would not change it. */
 const settleResult = (
   call: StepCall,
   scope: AttemptScope,
   { output, attempts, startedAt }: { output: unknown; attempts: number; startedAt: number },
-): Promise<void> => {
+): Promise<void> | undefined => {
   const { key, name } = call;
   const entry: Writable<StepEntry> = {
     key,
@@ -127,13 +128,13 @@ const settleResult = (
     finishedAt: scope.clock(),
   };
   if (output !== undefined) entry.output = output;
-  const uncarried = (error: unknown): Promise<void> => {
+  const uncarried = (error: unknown): Promise<void> | undefined => {
     if (!PayloadError.is(error)) throw error;
     const message = `Step ${JSON.stringify(name)} (key ${key} of run ${scope.walk.runId}) returned what cannot be recorded: ${error.message}`;
     return settle(call, scope, failedEntry(call, scope, message, attempts, startedAt));
   };
   try {
-    return settle(call, scope, entry).catch(uncarried);
+    return settle(call, scope, entry)?.catch(uncarried);
   } catch (error) {
     return uncarried(error);
   }

@@ -161,11 +161,11 @@ export const createDelivery = (options: DeliveryOptions): Delivery => {
       gate,
       clock,
       narrate: (line) => {
-        walk
-          .hold(async () => streams.write(runId, line))
-          .catch((error: unknown) =>
+        walk.hold(
+          async () => streams.write(runId, line),
+          (error) =>
             logger.warn("Workflow progress could not be written", { runId, error: messageOf(error) }),
-          );
+        );
       },
       codeVersions: { started: record.codeVersion, walking: processCodeVersion() },
     });

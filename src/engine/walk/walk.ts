@@ -157,19 +157,21 @@ export class Walk {
     return this.#inFlight === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenQuiet.push(resolve));
   }
 
-  /** Counts `work` as in flight until it settles. */
-  hold<T>(work: () => Promise<T>): Promise<T> {
+  /** Counts `work` as in flight until it settles; `failed` is told why where it rejects, while it still counts. */
+  hold(work: () => Promise<unknown>, failed: (error: unknown) => void): void {
     this.#inFlight += 1;
-    const rest = (): void => {
-      this.#inFlight -= 1;
-      if (this.#inFlight === 0) for (const resolve of this.#whenQuiet.splice(0)) resolve();
-      this.#rest();
-      this.#look();
-    };
-    const held = work();
-    held.then(rest, rest);
-    return held;
+    work().then(this.#landed, (error: unknown) => {
+      failed(error);
+      this.#landed();
+    });
   }
+
+  readonly #landed = (): void => {
+    this.#inFlight -= 1;
+    if (this.#inFlight === 0) for (const resolve of this.#whenQuiet.splice(0)) resolve();
+    this.#rest();
+    this.#look();
+  };
 
   /** For a step that waited for its place in the gate until the walk was over. */
   throwIfOver(): void {

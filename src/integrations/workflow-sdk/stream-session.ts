@@ -151,7 +151,7 @@ export class StreamSession<S extends { revision: number }, E> {
         current = true;
         continue;
       }
-      const written = await appendExactly({
+      const append = {
         log: this.#log,
         stream: this.stream,
         revision: this.#state.revision,
@@ -159,7 +159,8 @@ export class StreamSession<S extends { revision: number }, E> {
         divisible: proposals.length > 1,
         whose: `Stream ${this.stream}`,
         catchUp: () => this.#catchUp(),
-      });
+      };
+      const written = await appendExactly(append, (how) => how);
       if (written === "written") {
         this.#known = true;
         for (const event of batch.events) this.#fold.evolve(this.#state, event);
