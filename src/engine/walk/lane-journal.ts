@@ -24,7 +24,7 @@ import type { JournalStore, StepEntry } from "../journal-store.ts";
 import { RejectionError } from "../rejection-error.ts";
 import { Lane } from "../session/lane.ts";
 import { isSettled } from "../session/settlements.ts";
-import { plainWalkJournal, type WalkJournal } from "./walk-journal.ts";
+import { plainSteps, plainWalkJournal, type WalkJournal } from "./walk-journal.ts";
 
 /** How many notes of tries wait for company at most: a step may be tried for ever. */
 const NOTES_KEPT = 16;
@@ -34,20 +34,16 @@ const NOTES_KEPT = 16;
  * how a run stands, a walk that is done again would start from the same answers, and be overtaken for ever.
  */
 export const openWalkJournal = (store: JournalStore, runId: string, clock: () => number): WalkJournal => {
-  const plain = plainWalkJournal(store, runId, clock);
   const native = nativeOf(store.appendStep);
   const reads = [store.readSteps, store.readSleeps, store.settlements];
-  if (native === undefined || reads.some((read) => nativeOf(read) !== native)) return plain;
-  return laneJournal(store, native, runId, plain);
+  if (native === undefined || reads.some((read) => nativeOf(read) !== native))
+    return plainWalkJournal(store, runId, clock);
+  return laneJournal(store, native, runId);
 };
 
-const laneJournal = (
-  store: JournalStore,
-  native: NativeJournal,
-  runId: string,
-  plain: WalkJournal,
-): WalkJournal => {
+const laneJournal = (store: JournalStore, native: NativeJournal, runId: string): WalkJournal => {
   const { clock } = native;
+  const inside = plainSteps(store, runId);
   const session = native.sessions.get(runId);
   const lane = new Lane();
   let lastSettled: Promise<unknown> | undefined;
@@ -57,6 +53,12 @@ const laneJournal = (
   let lost: Promise<StepEntry> | undefined;
   session.openLane(lane);
 
+  /** What stands in for functions that somebody replaced; mostly nobody has. */
+  let contract: WalkJournal | undefined;
+  const plain = (): WalkJournal => {
+    contract ??= plainWalkJournal(store, runId, clock, inside);
+    return contract;
+  };
   const own = (...methods: (keyof JournalStore)[]): boolean =>
     methods.every((method) => nativeOf(store[method]) === native);
   /** A function somebody replaced knows nothing of the lane: what the walk recorded must be in the store before it is called. */
@@ -130,21 +132,21 @@ const laneJournal = (
 
   const opensOurselves = own("getRun", "setStatus");
   return {
-    inside: plain.inside,
-    open: opensOurselves ? open : plain.open,
-    begin: opensOurselves ? begin : plain.begin,
+    inside,
+    open: opensOurselves ? open : plain().open,
+    begin: opensOurselves ? begin : plain().begin,
     settlements: async () => [...session.state.settled],
     settle,
     unrecorded: () => lost ?? told,
     wasClaimed: (key) => (session.state.charges.get(key) ?? []).length > 0,
-    readStep: plain.readStep,
+    readStep: inside.readStep,
     claimAttempt: own("claimAttempt")
       ? (key, holder, leaseMs) =>
           session.propose(claimAttempt({ key, holder, leaseMs, at: clock() }), { lane })
-      : afterDrain(plain.claimAttempt),
+      : afterDrain(plain().claimAttempt),
     releaseAttempt: own("releaseAttempt")
       ? (key, holder) => session.propose(releaseAttempt(key, holder, clock()), { lane })
-      : afterDrain(plain.releaseAttempt),
+      : afterDrain(plain().releaseAttempt),
     reachSleep: own("claimSleep")
       ? async (key, wakeAt, correlationId, kind, proposing) => {
           proposing();
@@ -154,7 +156,7 @@ const laneJournal = (
           );
           return { wakeAt: sleep.wakeAt, over: sleep.over !== undefined };
         }
-      : afterDrain(plain.reachSleep),
+      : afterDrain(plain().reachSleep),
     claimHook: own("claimHook")
       ? async (key, token) => {
           const held = session.state.hooks.get(key);
@@ -164,10 +166,10 @@ const laneJournal = (
           assertSound();
           return hookRecordOf(runId, await native.claimHook(runId, key, token, { lane }));
         }
-      : afterDrain(plain.claimHook),
+      : afterDrain(plain().claimHook),
     closeHook: own("closeHook")
       ? (key) => settling({ of: "hook", key }, () => session.propose(closeHook(key, clock()), { lane }))
-      : afterDrain(plain.closeHook),
+      : afterDrain(plain().closeHook),
     noteRetry: ({ key, attempt, maxAttempts, message, delayMs }) => {
       const note = { key, attempt, maxAttempts, error: { message }, delayMs, at: clock() };
       session
@@ -180,7 +182,7 @@ const laneJournal = (
             moveStatus(status, { output: encodePayload(output, "output"), error }, ["running"], clock()),
             { lane },
           )
-      : afterDrain(plain.finish),
+      : afterDrain(plain().finish),
     drain: async () => {
       await session.flush();
       if (lane.failure !== undefined) throw lane.failure;

@@ -101,16 +101,27 @@ export interface WalkJournal extends StepJournal {
   close(): void;
 }
 
+/** The steps of the contract, called plainly. */
+export const plainSteps = (store: JournalStore, runId: string): InsideJournal => ({
+  readStep: (key) => store.readStep(runId, key),
+  claimAttempt: claimsInOrder(store, runId),
+  releaseAttempt: (key, holder) => store.releaseAttempt(runId, key, holder),
+  settle: (entry) => store.appendStep(runId, entry),
+});
+
 /** The contract, called plainly. */
-export const plainWalkJournal = (store: JournalStore, runId: string, clock: () => number): WalkJournal => {
-  const steps: StepJournal = {
-    readStep: (key) => store.readStep(runId, key),
-    claimAttempt: claimsInOrder(store, runId),
-    releaseAttempt: (key, holder) => store.releaseAttempt(runId, key, holder),
-  };
+export const plainWalkJournal = (
+  store: JournalStore,
+  runId: string,
+  clock: () => number,
+  inside = plainSteps(store, runId),
+): WalkJournal => {
+  const { readStep, claimAttempt, releaseAttempt } = inside;
   return {
-    ...steps,
-    inside: { ...steps, settle: (entry) => store.appendStep(runId, entry) },
+    readStep,
+    claimAttempt,
+    releaseAttempt,
+    inside,
     async open() {
       const [record, steps, sleeps, moved] = await Promise.all([
         store.getRun(runId),
