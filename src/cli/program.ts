@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { type SetExit, usualStore } from "./command-options.ts";
 import { registerCancel } from "./commands/cancel.ts";
+import { registerContinue } from "./commands/continue.ts";
 import { registerDoctor } from "./commands/doctor.ts";
 import { registerHistory } from "./commands/history.ts";
 import { registerLs } from "./commands/ls.ts";
@@ -91,6 +92,7 @@ const COMMANDS: readonly ((program: Command, setExit: SetExit) => void)[] = [
   registerWake,
   registerCancel,
   registerResume,
+  registerContinue,
   registerState,
   registerDoctor,
 ];

@@ -14,6 +14,7 @@ export interface ReboundWorkflow {
     answers: Record<string, unknown>,
     runOptions?: WorkflowRunOptions,
   ): AsyncIterable<WorkflowEvent>;
+  continue(threadId: string, runOptions?: WorkflowRunOptions): AsyncIterable<WorkflowEvent>;
 }
 
 /** A workflow, as far as it can be put on another checkpointer. */

@@ -49,13 +49,15 @@ interface Where {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
+  /** Another program than the command line. */
+  readonly program?: string;
 }
 
-export const launch = (args: readonly string[], { cwd, env = {}, input }: Where): Running => {
+export const launch = (args: readonly string[], { cwd, env = {}, input, program = MAIN }: Where): Running => {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith("RUNSTREAM_") && name !== "FORCE_COLOR",
   );
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     cwd,
     env: { ...Object.fromEntries(inherited), ...env },
   });

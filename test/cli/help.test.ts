@@ -13,6 +13,9 @@ const COMMANDS: readonly (readonly [string, readonly string[]])[] = [
   ["signal", ["<token>", "--payload"]],
   ["wake", ["<run>", "--id"]],
   ["cancel", ["<run>", "--reason"]],
+  ["resume", ["<thread>", "--answer", "--module", "--question", "--workflow"]],
+  ["continue", ["<thread>", "--module", "--workflow"]],
+  ["state", ["<thread>", "--step"]],
   ["doctor", []],
 ];
 

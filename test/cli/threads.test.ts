@@ -229,7 +229,7 @@ describe.concurrent("resume", () => {
   test("says so when the thread asks again, and ends with 4", async () => {
     const { code, stderr } = await answer("picky-1", '"Ada"');
     expect(code).toBe(4);
-    expect(stderr).toContain("It asks again. See runstream state picky-1");
+    expect(stderr).toContain("It asks. See runstream state picky-1");
     const end = await answer("picky-1", "36");
     expect({ code: end.code, stdout: end.stdout }).toEqual({ code: 0, stdout: "36\n" });
   });
@@ -251,7 +251,7 @@ describe.concurrent("resume", () => {
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
     expect(stderr).toContain(
-      "Interrupted, and the answer is recorded. Thread slow-1 goes on when a program calls its workflow's continue().",
+      "Interrupted, and the answer is recorded. It goes on with runstream continue slow-1 --module refunds.ts",
     );
     const { status, resolved = {} } = (await recorded("slow-1"))!;
     expect({ status, answers: Object.values(resolved) }).toEqual({
@@ -259,7 +259,7 @@ describe.concurrent("resume", () => {
       answers: [1],
     });
     expect((await answer("slow-1", "1")).stderr).toContain(
-      "Thread slow-1 is not awaiting input: it is interrupted. Nothing was recorded. Thread slow-1 goes on when a program",
+      "Thread slow-1 is not awaiting input: it is interrupted. Nothing was recorded. It goes on with runstream continue slow-1 --module refunds.ts",
     );
   });
 

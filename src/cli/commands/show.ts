@@ -142,7 +142,7 @@ const asText = (shown: Shown): string => {
   else if (report.endedAt === undefined && steps.running === 0)
     parts.push(
       report.thread
-        ? "Waiting for nothing: a thread goes on when a program continues it."
+        ? 'Waiting for nothing: "runstream continue" carries it on, unless some process does.'
         : "Waiting for nothing: it goes on when a worker runs.",
     );
   if (begunAgain.length > 0)
