@@ -11,6 +11,7 @@
  */
 import { left } from "fp-ts/lib/Either.js";
 import { catchError, concatMap, EMPTY, from, map, type Observable, of } from "rxjs";
+import { RejectionError } from "../engine/rejection-error.ts";
 import type { Consumed, EventData, EventLog, RecordedEvent } from "../events/event-log.ts";
 import { KEY_BYTES } from "../events/payload-seal.ts";
 import { hasPrivateFields, isEncrypted, openEvent, sealEvent } from "../events/sealed-events.ts";
@@ -97,7 +98,11 @@ export const sealedLog = (log: EventLog, { compress = false, keys }: PayloadOpti
       return async () => {
         try {
           const key = await keyOf(runId, expected === "none" ? "create" : "write");
-          if (key === undefined) throw unavailable(`there is no key for run ${JSON.stringify(runId)}`);
+          if (key === undefined)
+            throw unavailable(
+              `there is no key for run ${JSON.stringify(runId)}`,
+              new RejectionError("PayloadsErased", runId),
+            );
           return log.append(stream, expected, sealAll(stream, events, key === "plain" ? undefined : key))();
         } catch (error) {
           if (StoreError.is(error)) return left(error.error);

@@ -11,10 +11,12 @@
  * - V3 A run that is cancelled by another process has its walks here aborted.
  * - V4 A delivery that arrives while its run is walked is looked at at once, besides being walked for: the walk goes on with what another
  *   process recorded, instead of hearing of it at its own next append.
+ * - V5 A run that no further walk can help (blocked-runs.ts) is said once and looked at seldom; a new fact of it is looked at at once.
  */
 import { defer, finalize, from, type Observable, retry, type Subscription, tap, timer } from "rxjs";
 import type { Consumed, EventLog } from "../events/event-log.ts";
 import { RUN_PREFIX, runIdOf } from "../events/stream-names.ts";
+import { BlockedRuns, isBlocking, lookAgainMs } from "./blocked-runs.ts";
 import { sliceDelay } from "./deadline.ts";
 import type { Logger } from "./logger.ts";
 import { pauseMs, walks } from "./pipeline.ts";
@@ -57,6 +59,7 @@ export const startDeliveries = (options: DeliveriesOptions): Deliveries => {
   const { log, group, execute, concurrency, logger } = options;
   const giveUp = new AbortController();
   const undeclared = new Set<string>();
+  const blocked = new BlockedRuns();
   const walking = new Set<string>();
   let draining = false;
   let idle: (() => void) | undefined;
@@ -66,6 +69,7 @@ export const startDeliveries = (options: DeliveriesOptions): Deliveries => {
       walking.add(runId);
       return from(execute(runId, giveUp.signal, reaching));
     }).pipe(
+      tap({ complete: () => blocked.delete(runId) }),
       // After the acks: this is told only when those who listen have seen the end.
       finalize(() => {
         walking.delete(runId);
@@ -75,7 +79,14 @@ export const startDeliveries = (options: DeliveriesOptions): Deliveries => {
 
   const failed = (runId: string, error: unknown): void => {
     if (giveUp.signal.aborted) return;
-    if (!UndeclaredWorkflowError.is(error)) {
+    if (isBlocking(error)) {
+      const reason = messageOf(error);
+      if (blocked.add(runId, reason))
+        logger.error("Workflow run cannot go on; it is left alone, and looked at again within the hour", {
+          runId,
+          error: reason,
+        });
+    } else if (!UndeclaredWorkflowError.is(error)) {
       logger.error("Workflow delivery failed", { runId, error: messageOf(error) });
     } else if (!undeclared.has(error.workflow)) {
       undeclared.add(error.workflow);
@@ -108,6 +119,7 @@ export const startDeliveries = (options: DeliveriesOptions): Deliveries => {
     walk,
     concurrency,
     failed,
+    pause: (error, failures) => (isBlocking(error) ? lookAgainMs(failures) : pauseMs(failures)),
     draining: () => draining,
   }).subscribe({
     complete: () => {

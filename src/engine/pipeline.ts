@@ -40,6 +40,8 @@ export interface PipelineOptions {
   readonly concurrency: number;
   /** Told of every walk that failed. It must not throw. */
   readonly failed: (runId: string, error: unknown) => void;
+  /** How long in milliseconds to wait after `error`, when as many tries as `failures` failed before. Default: {@link pauseMs}. */
+  readonly pause?: (error: unknown, failures: number) => number;
   /** While this answers true no further walk is begun, and what fails stays unanswered: closing the source hands it to others. */
   readonly draining: () => boolean;
 }
@@ -101,7 +103,7 @@ const enqueue = (
 const walkOnce = (
   queues: Map<string, RunQueue>,
   queue: RunQueue,
-  { walk, draining, failed }: PipelineOptions,
+  { walk, draining, failed, pause = pauseOf }: PipelineOptions,
 ): Observable<RunQueue> => {
   const { runId } = queue;
   const covered = queue.pending;
@@ -121,12 +123,13 @@ const walkOnce = (
     }),
     catchError((error: unknown) => {
       failed(runId, error);
-      if (!draining()) for (const delivery of covered) handBack(delivery, messageOf(error));
+      if (!draining())
+        for (const delivery of covered)
+          delivery.nack("retry", messageOf(error), pause(error, delivery.redeliveries));
       return EMPTY;
     }),
     concatWith(next),
   );
 };
 
-const handBack = (delivery: Consumed, reason: string): void =>
-  delivery.nack("retry", reason, pauseMs(delivery.redeliveries));
+const pauseOf = (_error: unknown, failures: number): number => pauseMs(failures);

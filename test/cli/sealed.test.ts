@@ -85,6 +85,38 @@ test("a signal without the keys is refused, and says what to do; with them anoth
   expect(JSON.parse(show.stdout)).toMatchObject({ status: "completed", input: { order: "17" } });
 });
 
+test("show and doctor tell of a run that is not over and whose key is gone; the worker says it once", async () => {
+  const env = as({ RUNSTREAM_KEYS: KEYS, RUNSTREAM_STORE: "blocked.db" });
+  const started = await runstream(["start", greet, "--id", "blocked-1", "--input", '{"name":"Bob"}'], env);
+  expect(started.code).toBe(0);
+  expect((await runstream(["doctor"], env)).code).toBe(0);
+  write(cwd, "erased-blocked-1", "");
+  const worker = launch(["worker", greet], env);
+  await worker.says("Workflow run cannot go on; it is left alone");
+  worker.child.kill("SIGTERM");
+  const { code, stderr } = await worker.ended;
+  expect(code).toBe(0);
+  expect(stderr.match(/cannot go on/g)).toHaveLength(1);
+  expect(stderr).toContain('The payloads of run "blocked-1" are sealed and its key is gone');
+  const show = await runstream(["show", "blocked-1"], env);
+  expect(show.stdout).toContain("Cannot go on: its payloads are sealed and its key is gone.");
+  expect(show.stdout).not.toContain("it goes on when a worker runs");
+  const json = JSON.parse((await runstream(["show", "blocked-1", "--json"], env)).stdout);
+  expect(json).toMatchObject({ status: "pending", blocked: "erased" });
+  const doctor = await runstream(["doctor", "--json"], env);
+  expect(doctor.code).toBe(1);
+  expect(JSON.parse(doctor.stdout)).toMatchObject({
+    healthy: false,
+    attention: [
+      expect.stringContaining("Run blocked-1 cannot go on: its payloads are sealed and its key is gone"),
+    ],
+    index: { erasedRuns: ["blocked-1"] },
+  });
+  expect((await runstream(["cancel", "blocked-1"], env)).code).toBe(0);
+  expect((await runstream(["doctor"], env)).code).toBe(0);
+  expect((await runstream(["show", "blocked-1"], env)).stdout).not.toContain("Cannot go on");
+});
+
 test("a module without keys, or none at all, is wrong usage", async () => {
   const empty = write(cwd, "empty.ts", "export const other = 1;");
   for (const [module, said] of [

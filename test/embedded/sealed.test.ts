@@ -139,8 +139,9 @@ describe.each(STORES)("sealed payloads on %s", (store) => {
       const keys = keyTable();
       const { log, first, runId } = await parked({ keys });
       await first.stop();
+      const kept = keys.table.get(runId) as Uint8Array;
       keys.table.delete(runId);
-      return { log, runId, keys };
+      return { log, runId, keys, kept };
     };
 
     it("read as erased, in a history that says everything else", async () => {
@@ -189,6 +190,17 @@ describe.each(STORES)("sealed payloads on %s", (store) => {
       expect(await later.result(other)).toMatchObject({ status: "completed", output: { answer: "now" } });
     });
 
+    it("go on in the same process when the key is back", async () => {
+      const { log, runId, keys, kept } = await erased();
+      const worker = kit.open({ store: log, workflows, payloads: { keys } });
+      worker.work();
+      await expect(worker.signal(`ok/${runId}`, "now")).rejects.toMatchObject({ reason: "PayloadsErased" });
+      expect((await worker.get(runId))?.status).toBe("running");
+      keys.table.set(runId, kept);
+      expect(await worker.signal(`ok/${runId}`, "now")).toBe(true);
+      expect(await worker.result(runId)).toMatchObject({ status: "completed", output: { answer: "now" } });
+    });
+
     it("can be cancelled", async () => {
       const { log, runId, keys } = await erased();
       const operator = kit.open({ store: log, workflows, payloads: { keys } });
@@ -219,11 +231,13 @@ describe.each(STORES)("sealed payloads on %s", (store) => {
     const logger = recorder();
     const worker = kit.open({ store: log, workflows, payloads: { keys }, logger });
     worker.work();
-    await until("a refused delivery", () => logger.said("delivery failed").length > 0);
-    expect(logger.said("delivery failed")[0]?.fields).toEqual({
-      runId,
-      error: expect.stringMatching(`^The payloads of run "${runId}" are sealed and its key is gone`),
-    });
+    await until("a refused delivery", () => logger.said("cannot go on").length > 0);
+    expect(logger.lines.map(({ fields }) => fields)).toEqual([
+      {
+        runId,
+        error: expect.stringMatching(`^The payloads of run "${runId}" are sealed and its key is gone`),
+      },
+    ]);
     expect((await collect(log.read(runStream(runId)))).map(({ type }) => type)).toEqual(["RunCreated"]);
     keys.table.set(runId, kept);
     await worker.stop();

@@ -1,11 +1,16 @@
 /** `runstream doctor`: is the store healthy? */
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
+import type { EventLog } from "../../events/event-log.ts";
+import { sealedIn } from "../../events/sealed-facts.ts";
+import type { RunIndex } from "../../projections/run-index.ts";
 import type { UnreadableRun } from "../../projections/run-index-queries.ts";
+import { RUNNABLE } from "../../projections/run-state.ts";
 import { isServerAddress } from "../../store-eventstore/address.ts";
 import type { EventStoreGroupHealth } from "../../store-eventstore/index.ts";
 import type { SqliteLogHealth } from "../../store-sqlite/index.ts";
 import type { GlobalOptions, SetExit } from "../command-options.ts";
+import { ERASED } from "../sealed-words.ts";
 import { existingStore, indexFile, shownStore, withLog } from "../store.ts";
 import { harmless, out, print, printJson } from "../terminal.ts";
 import { EXIT } from "../usage-error.ts";
@@ -17,7 +22,7 @@ export const registerDoctor = (program: Command, setExit: SetExit): void => {
     .description(
       "Examines the store: that the file is whole, that every run can be read by this version, how far the run index and the " +
         "workers lag behind, and whether deliveries were set aside. Exit code 1 where something needs attention. It reads the " +
-        "whole file: expect a second per million events. Of a server it examines what it holds of runs, by their index, and the groups of workers.",
+        "whole file: expect a second per million events. With --keys it also looks for runs that cannot go on because their key is gone. Of a server it examines what it holds of runs, by their index, and the groups of workers.",
     )
     .addHelpText("after", EXAMPLES)
     .action(async (_options, command: Command) => {
@@ -38,6 +43,8 @@ interface IndexHealth {
   /** Whether it had seen everything when it was opened. */
   readonly caughtUp: boolean;
   readonly unreadableRuns: readonly UnreadableRun[];
+  /** Runs that are not over and whose key is gone, by id; looked for only with `--keys`. */
+  readonly erasedRuns: readonly string[];
 }
 
 const doctor = async (options: GlobalOptions): Promise<number> => {
@@ -48,6 +55,7 @@ const doctor = async (options: GlobalOptions): Promise<number> => {
   const attention = [
     ...(log?.problems ?? []),
     ...(index?.unreadableRuns ?? []).map(({ runId, reason }) => `Run ${runId} cannot be read: ${reason}`),
+    ...(index?.erasedRuns ?? []).map((runId) => `Run ${runId} cannot go on: ${ERASED}`),
     ...groups
       .filter(({ parked }) => parked > 0)
       .map(({ name, parked }) => `${parked} deliveries of group ${name} were set aside`),
@@ -79,11 +87,38 @@ const examineIndex = (options: GlobalOptions): Promise<IndexHealth> =>
     const index = openRunIndex(log, exists ? { path } : {});
     try {
       const { caughtUp } = await index.lag();
-      return { exists, caughtUp, unreadableRuns: await index.problems(NAMED_RUNS) };
+      const unreadableRuns = await index.problems(NAMED_RUNS);
+      const erasedRuns = options.keys === undefined ? [] : await erasedAmong(log, index);
+      return { exists, caughtUp, unreadableRuns, erasedRuns };
     } finally {
       await index.close();
     }
   });
+
+/** At most {@link NAMED_RUNS} of the runs that are not over and whose key is gone. */
+const erasedAmong = async (log: EventLog, index: RunIndex): Promise<string[]> => {
+  const found: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await index.list({
+      status: RUNNABLE,
+      limit: 1_000,
+      ...(cursor !== undefined && { cursor }),
+    });
+    for (const { runId, problem } of page.runs) {
+      if (problem === undefined && (await isErased(log, runId))) found.push(runId);
+      if (found.length === NAMED_RUNS) return found;
+    }
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+  return found;
+};
+
+const isErased = async (log: EventLog, runId: string): Promise<boolean> => {
+  const { readHistory } = await import("../../projections/history.ts");
+  for await (const { event } of readHistory(log, runId)) if (sealedIn(event) === "erased") return true;
+  return false;
+};
 
 interface Examined {
   readonly log: SqliteLogHealth | undefined;

@@ -1,6 +1,7 @@
 /** `runstream show`: what a run was given, did and returned, what it is waiting for, and which of its bodies ran more than once. */
 import type { Command } from "commander";
 import type { Payload } from "../../events/payload.ts";
+import { sealedIn } from "../../events/sealed-facts.ts";
 import { formatDuration, formatInstant, waitName } from "../../projections/event-line.ts";
 import type { RunLatency } from "../../projections/latency.ts";
 import type { RunReport } from "../../projections/run-report.ts";
@@ -8,6 +9,7 @@ import type { Timeline, TimelineRow } from "../../projections/timeline.ts";
 import { commandHint } from "../command-hint.ts";
 import type { GlobalOptions } from "../command-options.ts";
 import { payloadLines } from "../payload-text.ts";
+import { ERASED } from "../sealed-words.ts";
 import { resolveRun, withLog } from "../store.ts";
 import { type Cell, harmless, out, print, printJson, statusText, table } from "../terminal.ts";
 import { waitText } from "../wait-text.ts";
@@ -48,6 +50,8 @@ interface Shown {
   readonly report: RunReport;
   readonly latency: RunLatency;
   readonly timeline: Timeline;
+  /** The run is not over, and the key of its payloads is gone. */
+  readonly erased: boolean;
 }
 
 const show = async (typed: string, options: GlobalOptions): Promise<void> => {
@@ -60,6 +64,7 @@ const show = async (typed: string, options: GlobalOptions): Promise<void> => {
   const latencies = latencyFold();
   let created: Shown["created"];
   let completed: Shown["completed"];
+  let erased = false;
   const runId = await withLog(options, async (log) => {
     const id = await resolveRun(log, typed);
     for await (const entry of readHistory(log, id)) {
@@ -69,24 +74,28 @@ const show = async (typed: string, options: GlobalOptions): Promise<void> => {
       if (event.type === "ThreadStarted" || event.type === "ThreadContinued") completed = undefined;
       add(entry);
       latencies.add(entry);
+      erased ||= sealedIn(event) === "erased";
       if (event.type === "RunCompleted" && timeline.status === "completed") completed ??= event.data;
       if (event.type === "ThreadCompleted") completed = event.data;
     }
     return id;
   });
+  const report = reportOf(timeline);
   const shown: Shown = {
     runId,
     store: options.store,
     created,
     completed,
-    report: reportOf(timeline),
+    report,
     latency: latencies.latency(),
     timeline,
+    erased: erased && report.endedAt === undefined,
   };
   return json ? printJson(asJson(shown)) : print(asText(shown));
 };
 
-const asJson = ({ runId, created, completed, report, latency, timeline }: Shown): Record<string, unknown> => {
+const asJson = (shown: Shown): Record<string, unknown> => {
+  const { runId, created, completed, report, latency, timeline, erased } = shown;
   const payloads = { input: created?.input, output: completed?.output };
   const types = Object.entries(payloads).filter(([, payload]) => payload?.types !== undefined);
   const sealed = Object.entries(payloads).filter(([, payload]) => payload?.sealed !== undefined);
@@ -95,6 +104,7 @@ const asJson = ({ runId, created, completed, report, latency, timeline }: Shown)
     key: created?.key,
     revision: timeline.revision,
     ...report,
+    ...(erased && { blocked: "erased" }),
     ...(latency.stepToStep !== undefined && { stepToStep: latency.stepToStep }),
     input: payloads.input?.json,
     output: payloads.output?.json,
@@ -137,9 +147,10 @@ const asText = (shown: Shown): string => {
   const parts = [
     `${out.bold(harmless(runId))}\n${facts.map(([name, text]) => `  ${out.dim(name.padEnd(10))}  ${text}`).join("\n")}`,
   ];
+  if (shown.erased) parts.push(`Cannot go on: ${ERASED}`);
   if (waitingFor.length > 0)
     parts.push(`Waiting for\n${waitingFor.map((wait) => `  ${waitText(wait)}`).join("\n")}`);
-  else if (report.endedAt === undefined && steps.running === 0)
+  else if (report.endedAt === undefined && steps.running === 0 && !shown.erased)
     parts.push(
       report.thread
         ? 'Waiting for nothing: "runstream continue" carries it on, unless some process does.'

@@ -17,6 +17,7 @@
 import { isLeft } from "fp-ts/lib/Either.js";
 import { decodeRunEvent } from "../../events/codec.ts";
 import type { EventLog } from "../../events/event-log.ts";
+import { sealedIn } from "../../events/sealed-facts.ts";
 import { StoreError } from "../../events/store-error.ts";
 import { runStream } from "../../events/stream-names.ts";
 import { emptyRun, evolve, isTerminal, type RunState } from "../../projections/run-state.ts";
@@ -45,7 +46,9 @@ export class RunSession {
   readonly stream: string;
   readonly #log: EventLog;
   readonly #whose: string;
-  readonly #state: RunState = emptyRun();
+  #state: RunState = emptyRun();
+  /** The fold holds what could not be opened. */
+  #sealed = false;
   readonly #lanes = new Set<Lane>();
   #queue: Proposal[] = [];
   #readers: Reader[] = [];
@@ -160,27 +163,39 @@ export class RunSession {
   }
 
   #isEnough(reaching: number | undefined): boolean {
-    return reaching !== undefined && this.#known && this.#state.revision >= reaching;
+    return reaching !== undefined && this.#known && !this.#sealed && this.#state.revision >= reaching;
   }
 
   /** A run that is over stays as it is (law L4): who asks for it is answered from the state. */
   #owesLook(forReaders: boolean, first: Proposal | undefined): boolean {
     if (!this.#known) return forReaders || first?.options.creates !== true;
-    return forReaders && !isTerminal(this.#state.status);
+    return forReaders && (this.#sealed || !isTerminal(this.#state.status));
   }
 
   /** Folds what the log has beyond the state. Answers the ids of the events it found. */
   async #catchUp(): Promise<string[]> {
     const found: string[] = [];
+    const { revision } = this.#state;
+    if (this.#sealed) this.#forget();
     for await (const recorded of this.#log.read(this.stream, { from: this.#state.revision + 1 })) {
       const decoded = decodeRunEvent(recorded);
       if (isLeft(decoded)) throw StoreError.corrupt(decoded.left.message, decoded.left);
       evolve(this.#state, decoded.right, recorded.revision);
+      this.#sealed ||= recorded.metadata.sealed !== undefined && sealedIn(decoded.right) !== undefined;
+      if (recorded.revision <= revision) continue;
       for (const lane of this.#lanes) lane.recordedForeign(decoded.right);
       found.push(recorded.id);
     }
     this.#isCurrent();
     return found;
+  }
+
+  /** A key that is back opens what it did not open before. */
+  #forget(): void {
+    this.#state = emptyRun();
+    this.#sealed = false;
+    this.#known = false;
+    this.#currentAt = undefined;
   }
 
   /** Decides the proposals and writes what they come to. `looked`: the state was looked up in this turn. */

@@ -75,14 +75,15 @@ const laneJournal = (store: JournalStore, native: NativeJournal, runId: string):
   };
 
   const open: WalkJournal["open"] = async (reaching) => {
-    const state = await session.current(reaching);
-    if (isTerminal(state.status))
-      return { record: recordOf(runId, state), steps: [], sleeps: [], moved: false };
-    assertReadable(runId, state.created?.input?.sealed);
-    const due = [...state.sleeps.values()].some(
+    const found = await session.current(reaching);
+    if (isTerminal(found.status))
+      return { record: recordOf(runId, found), steps: [], sleeps: [], moved: false };
+    assertReadable(runId, found.created?.input?.sealed);
+    const due = [...found.sleeps.values()].some(
       (sleep) => sleep.over === undefined && sleep.wakeAt <= clock(),
     );
     if (due) await session.propose(elapseDue(clock()), { lane });
+    const { state } = session;
     return {
       record: recordOf(runId, state),
       steps: entriesOf(runId, state),
