@@ -106,12 +106,11 @@ describe.each(JOURNALS)("on %s", (_, makeJournal) => {
     go.resolve();
   });
 
-  test("context promises that nobody awaits: failed steps, refused waits, bad deadlines, conflicts", async () => {
+  test("context promises that nobody awaits: failed steps, refused waits, bad deadlines", async () => {
     const { run } = scene(
       async (ctx: Ctx) => {
         void ctx.step("bad", () => Promise.reject(new Error("no")), { maxAttempts: 1 });
         void ctx.sleep("nan", Number.NaN);
-        void ctx.waitFor("t");
         void ctx.waitFor("t");
         await ctx.step("good", () => turns(2));
         return "done";
@@ -119,6 +118,20 @@ describe.each(JOURNALS)("on %s", (_, makeJournal) => {
       { journal: makeJournal() },
     );
     expect((await run()).status).toBe("completed");
+  });
+
+  test("a conflict of tokens that nobody awaits fails the run, and is no failure of the process", async () => {
+    const { run, errorOf } = scene(
+      async (ctx: Ctx) => {
+        void ctx.waitFor("t");
+        void ctx.waitFor("t");
+        await ctx.step("good", () => turns(2));
+        return "done";
+      },
+      { journal: makeJournal() },
+    );
+    const { runId, status } = await run();
+    expect([status, await errorOf(runId)]).toEqual(["failed", expect.stringContaining("already held by")]);
   });
 
   test("a branch nobody awaits runs to the end of what it has begun, and records what happened", async () => {

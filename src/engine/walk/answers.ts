@@ -200,6 +200,7 @@ class LiveQuestion<T> implements Question<T> {
 
   readonly fail = (error: unknown): void => {
     if (this.#walk.endsWithout(error)) return;
+    this.#walk.tells(error);
     this.#walk.releases.live(() =>
       this.#answer(() => {
         throw error;

@@ -7,8 +7,8 @@
  * - A2 A settled step is never run: if somebody else reached the key, we look whether they settled it, before the budget is judged.
  * - A3 What the store says about recording an entry is not the body's failure: it costs no try.
  * - A4 The charge is given back only by a refusal; death, abort, a repeated try and a settled step keep it.
- * - A5 Store trouble, or a refusal, that reaches the body through a step inside it is not the body's failure: nothing is recorded, no
- *   try is used up.
+ * - A5 Store trouble, a refusal or an abort that reaches the body through a step inside it is not the body's failure: nothing is recorded,
+ *   no try is used up. A call that the body may not make fails its step, though the body catches the refusal.
  * - A6 An optimistic step gives up A1 for its first try: the body begins beside its claim. Its outcome counts only under the claim: where
  *   that fails, or somebody else settled the step, it is discarded. The attempt ends when the body has.
  */

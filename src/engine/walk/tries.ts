@@ -51,8 +51,7 @@ export const makeTries = async (
   early?: Promise<Outcome<unknown>>,
 ): Promise<Made<unknown>> => {
   const { walk } = scope;
-  const first = await (early ?? tryInTurn(plan, 1, walk));
-  walk.throwTroubleIn(plan.key);
+  const first = judged(plan.key, await (early ?? tryInTurn(plan, 1, walk)), walk);
   return first.ok ? { ok: true, value: first.value, attempts: 1 } : goOn(plan, scope, first);
 };
 
@@ -64,11 +63,9 @@ const goOn = async (plan: StepPlan, scope: TryScope, first: Outcome<unknown>): P
     signal: walk.signal,
     make: async (attempt) => {
       if (attempt === 1) return first;
-      const outcome = await tryInTurn(plan, attempt, walk);
-      walk.throwTroubleIn(key);
-      return outcome;
+      return judged(key, await tryInTurn(plan, attempt, walk), walk);
     },
-    passesThrough: (error) => walk.signal.aborted && error === walk.signal.reason,
+    passesThrough: (error) => walk.isAbort(error),
     next: (failure) => nextTryMs(plan, failure, clock()),
     onRetry: ({ error, attempt }, delayMs) => {
       narrate(retryNarration({ name, attempt, maxAttempts, delayMs, error }));
@@ -86,6 +83,13 @@ const tryInTurn = (plan: StepPlan, attempt: number, walk: Walk): Promise<Outcome
   if (told !== undefined) return told.then(() => tryInTurn(plan, attempt, walk));
   walk.signal.throwIfAborted();
   return tryOnce(plan, attempt, walk);
+};
+
+/** A body cannot make a result of what it may not swallow (law L9). Throws what is not the body's failure (A5). */
+const judged = (key: string, outcome: Outcome<unknown>, walk: Walk): Outcome<unknown> => {
+  walk.throwTroubleIn(key);
+  const refusal = walk.refusedIn(key);
+  return refusal === undefined ? outcome : { ok: false, error: refusal };
 };
 
 const nextTryMs = (
@@ -157,9 +161,9 @@ const recover = async (
   const { key, name } = plan;
   walk.signal.throwIfAborted();
   const context = new AttemptContext(plan, attempts, walk);
-  const outcome = await outcomeOf(plan, context, () => onError({ name, key, attempts, error }), walk);
-  walk.throwTroubleIn(key);
-  if (!outcome.ok && walk.signal.aborted && outcome.error === walk.signal.reason) throw outcome.error;
+  const told = await outcomeOf(plan, context, () => onError({ name, key, attempts, error }), walk);
+  const outcome = judged(key, told, walk);
+  if (!outcome.ok && walk.isAbort(outcome.error)) throw outcome.error;
   return outcome.ok
     ? { ok: true, value: outcome.value, attempts }
     : { ok: false, error: outcome.error, attempts };

@@ -6,9 +6,10 @@
  *
  * Invariants:
  * - W1 A walk suspends only when a wait is parked, nothing is in flight, and every result has been handed over.
- * - W2 A store failure or a refusal decides the outcome, whatever the body makes of it (law L9). Of a store failure the body is not told
+ * - W2 A store failure, a refusal, a token that another wait holds and an abort that the body was told of decide the outcome, whatever the
+ *   body makes of them (law L9): none of them is recorded, so that another walk may not meet it again. Of a store failure the body is not told
  *   at all, and the walk ends with it: a branch that nobody awaits yet would make of it an unhandled rejection, which ends the process.
- * - W3 A walk that the stream has overtaken, that met a refusal or a store failure, or that is over, begins nothing: what its body asks
+ * - W3 A walk that the stream has overtaken, that met one of those, or that is over, begins nothing: what its body asks
  *   for then is never answered, for it may follow from what the stream will never have. What was begun comes to rest with all it needs,
  *   and the walk ends when it has.
  */
@@ -19,6 +20,7 @@ import type { RunStatus } from "../../projections/run-state.ts";
 import { JournalConflictError } from "../journal-conflict-error.ts";
 import { Refusal, tooLargeMessage } from "../refusals.ts";
 import { RejectionError } from "../rejection-error.ts";
+import { currentStep } from "../step-context.ts";
 import { messageOf } from "../step-errors.ts";
 import { Releases } from "./releases.ts";
 import type { WalkJournal } from "./walk-journal.ts";
@@ -66,7 +68,12 @@ export class Walk {
   /** Step keys in whose body the journal failed or the engine refused to go on. */
   readonly #troubled = new Map<string, unknown>();
   #failure: { readonly error: unknown } | undefined;
-  #refusal: Refusal | undefined;
+  /** What fails the run. */
+  #refusal: Refusal | JournalConflictError | undefined;
+  /** What was refused to bodies of steps, by the step's key. */
+  readonly #refused = new Map<string, Refusal>();
+  /** The body was told that a step of it was aborted. */
+  #aborted = false;
 
   constructor(runId: string, journal: WalkJournal, signal: AbortSignal) {
     this.runId = runId;
@@ -91,7 +98,17 @@ export class Walk {
 
   /** Does it begin nothing any more? What is recorded may still be told. */
   get doomed(): boolean {
-    return this.spent || this.#refusal !== undefined || this.#failure !== undefined;
+    return this.spent || this.#aborted || this.#refusal !== undefined || this.#failure !== undefined;
+  }
+
+  /** Is this the abort of the walk, by whoever asked for it? */
+  isAbort(error: unknown): boolean {
+    return this.signal.aborted && error === this.signal.reason;
+  }
+
+  /** The body is told of this error: nothing follows from what it makes of an abort. */
+  tells(error: unknown): void {
+    this.#aborted ||= this.isAbort(error);
   }
 
   /** Is this trouble of the walk's, which ends it without the body's being told? */
@@ -116,8 +133,7 @@ export class Walk {
   async #outcome(body: () => unknown): Promise<WalkOutcome> {
     this.releases.begin();
     const returned = await Promise.race([this.#runBody(body), this.#ended]);
-    if (returned?.ok === false && this.signal.aborted && returned.error === this.signal.reason)
-      throw returned.error;
+    if (this.#aborted || (returned?.ok === false && this.isAbort(returned.error))) throw this.signal.reason;
     this.#throwFailure();
     if (this.#refusal !== undefined) return { kind: "failed", message: this.#refusal.message };
     if (this.#frozen) {
@@ -179,12 +195,12 @@ export class Walk {
   }
 
   /**
-   * What a step inside the body of the step at `key` met instead of a result. A failure of the journal and a refusal are noted: the
-   * outer step is not settled by what its body made of them.
+   * What a step inside the body of the step at `key` met instead of a result. A failure of the journal, a refusal and an abort are noted:
+   * the outer step is not settled by what its body made of them.
    */
   troubleInside(key: string, error: unknown): void {
     const failed = StoreError.is(error) || RejectionError.is(error) || error === this.#failure?.error;
-    if (failed || Refusal.is(error)) this.#troubled.set(key, error);
+    if (failed || Refusal.is(error) || this.isAbort(error)) this.#troubled.set(key, error);
   }
 
   /** What the journal or the engine said inside the body of this step, whatever the body made of it (law L9). */
@@ -207,9 +223,16 @@ export class Walk {
     return this.journal.finish(status, patch);
   }
 
+  /** What a call in the body of this step was refused, whatever the body made of it: the step fails with it. */
+  refusedIn(key: string): Refusal | undefined {
+    return this.#refused.get(key);
+  }
+
   /** Remembers the refusal, and throws it into the body. */
   refuse(refusal: Refusal): never {
     this.#refusal ??= refusal;
+    const inside = currentStep();
+    if (inside !== undefined) this.#refused.set(inside.key, refusal);
     throw refusal;
   }
 
@@ -218,7 +241,11 @@ export class Walk {
   }
 
   #note(error: unknown): void {
-    if (JournalConflictError.is(error) || PayloadError.is(error)) return;
+    if (PayloadError.is(error)) return;
+    if (JournalConflictError.is(error)) {
+      this.#refusal ??= error;
+      return;
+    }
     if (RejectionError.is(error, "Superseded") || RejectionError.is(error, "RunSettled"))
       return this.#freeze();
     if (StoreError.is(error) && error.error._tag === "TooLarge") {
