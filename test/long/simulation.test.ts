@@ -1,16 +1,18 @@
-/** Ten thousand histories of the simulated world, and two thousand with optimistic steps. A seed that fails here is replayed with `RUNSTREAM_SEED` by test/simulation. */
+/** Ten thousand histories of the simulated world, two thousand with optimistic steps, and two thousand of careless authors. A seed that fails here is replayed with `RUNSTREAM_SEED` by test/simulation. */
 import { describe, expect, test } from "vitest";
 import { report, simulate } from "../simulation/simulate.ts";
-import { OPTIMISTIC_SEEDS } from "../simulation/world.ts";
+import { CARELESS_SEEDS, OPTIMISTIC_SEEDS } from "../simulation/world.ts";
 
 const HISTORIES = 10_000;
 const OPTIMISTIC_HISTORIES = 2_000;
+const CARELESS_HISTORIES = 2_000;
 const PER_TEST = 1_000;
 
 /** The first seed of each test. */
 const FIRST_SEEDS = [
   ...Array.from({ length: HISTORIES / PER_TEST }, (_, part) => 1 + part * PER_TEST),
   ...Array.from({ length: OPTIMISTIC_HISTORIES / PER_TEST }, (_, part) => OPTIMISTIC_SEEDS + part * PER_TEST),
+  ...Array.from({ length: CARELESS_HISTORIES / PER_TEST }, (_, part) => CARELESS_SEEDS + part * PER_TEST),
 ];
 
 describe("a simulated world keeps every law", () => {

@@ -2,7 +2,8 @@
  * Seeds whose histories once broke a law, each with what it took. They are lived through on every run.
  *
  * A seed means its history only as long as a world draws from it in the same order: who changes what a world or a program draws has to
- * look for such histories again, with the defect put back, or keep the number as the ordinary seed that it then is.
+ * look for such histories again, with the defect put back, or keep the number as the ordinary seed that it then is. A new kind of world
+ * therefore has seeds of its own, from some number on (world.ts), and draws nothing in the others.
  */
 export const GOLDEN_SEEDS: readonly (readonly [seed: number, story: string])[] = [
   [
@@ -55,3 +56,6 @@ export const GOLDEN_SEEDS: readonly (readonly [seed: number, story: string])[] =
     "a walk suspended in the middle of a turn: the winner of a race had been handed over, and the body had not reacted yet",
   ],
 ];
+
+/** Stands for the programs of all golden seeds, in their order: what they were when the seeds were taken up. */
+export const GOLDEN_PROGRAMS = "3bac8ed590ec345a";

@@ -2,12 +2,12 @@ import { afterEach, describe, expect, test } from "vitest";
 import { GOLDEN_SEEDS } from "./golden-seeds.ts";
 import { mutants } from "./mutants.ts";
 import { lawBrokenBy } from "./simulate.ts";
+import { CARELESS_SEEDS } from "./world.ts";
+
+const twoHundred = (first: number): number[] => Array.from({ length: 200 }, (_, index) => first + index);
 
 /** Histories within which every defect has to show: those that went wrong before, then any. */
-const SEEDS = [
-  ...GOLDEN_SEEDS.map(([seed]) => seed),
-  ...Array.from({ length: 200 }, (_, index) => index + 1),
-];
+const SEEDS = [...GOLDEN_SEEDS.map(([seed]) => seed), ...twoHundred(1), ...twoHundred(CARELESS_SEEDS)];
 
 let mend: (() => void) | undefined;
 afterEach(() => {
@@ -29,4 +29,12 @@ describe("the simulation notices an engine in which", () => {
     },
     60_000,
   );
+
+  test("careless authors show by several histories that a walk goes on after what its body caught", async () => {
+    mend = mutants.find(({ defect }) => defect.startsWith("a walk goes on after a refusal"))?.patch?.();
+    expect(mend).toBeDefined();
+    let broken = 0;
+    for (const seed of twoHundred(CARELESS_SEEDS)) if ((await lawBrokenBy(seed)) !== undefined) broken += 1;
+    expect(broken).toBeGreaterThanOrEqual(3);
+  }, 60_000);
 });

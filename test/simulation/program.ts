@@ -123,21 +123,41 @@ export const arbitraryProgram = (random: Random, size: number): Program => {
 /** The same program, of whose steps about half are optimistic: which, their names say, so that nothing is drawn for it. */
 export const withOptimism = ({ determinate, body }: Program): Program => ({
   determinate,
-  body: body.map(optimisticNode),
+  body: body.map((node) => everyStep(node, (step) => ({ ...step, optimistic: hash(step.name) % 2 === 0 }))),
 });
 
-const optimisticNode = (node: Node): Node => {
+/**
+ * The same program by an author who catches everything and goes on: what follows a step follows its failure too, whatever it was. Its
+ * budgets are tight and its bodies slow, so that deaths and overlaps use them up. Nothing is drawn for it.
+ */
+export const withCarelessness = ({ determinate, body }: Program): Program => ({
+  determinate,
+  body: body.map((node) =>
+    everyStep(node, (step) => {
+      const maxAttempts = step.ends === "exhausted" ? step.maxAttempts : 1 + step.fails;
+      const after: StepNode = { ...step, name: `${step.name}-after`, fails: 0, ends: "ok", inner: [] };
+      return {
+        kind: "try",
+        body: [{ kind: "try", body: [{ ...step, maxAttempts, pauses: step.pauses + 2 }] }, after],
+      };
+    }),
+  ),
+});
+
+/** The node with `change` made of every step that is not inside another one. */
+const everyStep = (node: Node, change: (step: StepNode) => Node): Node => {
+  const inAll = (nodes: readonly Node[]): Node[] => nodes.map((one) => everyStep(one, change));
   switch (node.kind) {
     case "step":
-      return { ...node, optimistic: hash(node.name) % 2 === 0 };
+      return change(node);
     case "all":
     case "race":
-      return { ...node, branches: node.branches.map((branch) => branch.map(optimisticNode)) };
+      return { ...node, branches: node.branches.map(inAll) };
     case "try":
     case "loop":
-      return { ...node, body: node.body.map(optimisticNode) };
+      return { ...node, body: inAll(node.body) };
     case "branch":
-      return { ...node, odd: node.odd.map(optimisticNode), even: node.even.map(optimisticNode) };
+      return { ...node, odd: inAll(node.odd), even: inAll(node.even) };
     default:
       return node;
   }

@@ -2,12 +2,13 @@
  * Histories of a simulated world, 300 of them and those that once went wrong. `RUNSTREAM_SEED=<seed>` lives through that one alone and
  * tells what happens in it; test/long has ten thousand.
  */
+import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { GOLDEN_SEEDS } from "./golden-seeds.ts";
+import { GOLDEN_PROGRAMS, GOLDEN_SEEDS } from "./golden-seeds.ts";
 import { contractOnly } from "./mutants.ts";
 import { normalised, report, simulate } from "./simulate.ts";
 import type { Surroundings } from "./surroundings.ts";
-import { OPTIMISTIC_SEEDS } from "./world.ts";
+import { CARELESS_SEEDS, OPTIMISTIC_SEEDS } from "./world.ts";
 
 const chosen = process.env.RUNSTREAM_SEED;
 
@@ -63,6 +64,24 @@ if (chosen !== undefined) {
       }
       expect(ends.get("completed")).toBeGreaterThan(100);
     }, 60_000);
+
+    test("keeps every law in 150 rough histories of authors who catch everything and go on", async () => {
+      const ends = new Map<string, number>();
+      for (let seed = CARELESS_SEEDS; seed < CARELESS_SEEDS + 150; seed += 1) {
+        const { ledger } = await everyLawHolds(seed);
+        for (const { state } of ledger.runs.values())
+          ends.set(state.status, (ends.get(state.status) ?? 0) + 1);
+      }
+      expect(ends.get("completed")).toBeGreaterThan(30);
+      expect(ends.get("failed")).toBeGreaterThan(50);
+    }, 60_000);
+
+    test("has in the worlds of golden seeds the programs it had when they were found", async () => {
+      const programs: unknown[] = [];
+      for (const [seed] of GOLDEN_SEEDS)
+        programs.push((await everyLawHolds(seed)).runs.map(({ program }) => program));
+      expect(hash("sha256", JSON.stringify(programs), "hex").slice(0, 16)).toBe(GOLDEN_PROGRAMS);
+    });
 
     test.each(GOLDEN_SEEDS)("keeps every law in the history of seed %i, where once %s", async (seed) => {
       await everyLawHolds(seed);

@@ -37,3 +37,20 @@ export const drawWeather = (random: Random): Weather => {
   const stepConcurrency = random.pick([1, 2, 16, 16]);
   return { calm, faults, crashes, loss, duplication, busyOperator, cancels, jumpy, stepConcurrency };
 };
+
+/**
+ * The same weather where deliveries overlap most of the time, and where stores fail, workers die and clocks jump a little at least: what
+ * uses up the budgets of steps whose first walk is still in them.
+ */
+export const roughened = (weather: Weather): Weather => ({
+  ...weather,
+  calm: false,
+  faults: {
+    append: Math.max(weather.faults.append, 0.05),
+    read: Math.max(weather.faults.read, 0.02),
+    slow: Math.max(weather.faults.slow, 0.2),
+  },
+  crashes: Math.max(weather.crashes, 0.3),
+  duplication: Math.max(weather.duplication, 0.7),
+  jumpy: Math.max(weather.jumpy, 1),
+});

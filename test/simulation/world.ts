@@ -13,12 +13,12 @@ import { createMemoryLog } from "../../src/store-memory/index.ts";
 import { runProgram } from "./body.ts";
 import { type History, type Ordered, orderRun, type SignalCall } from "./history.ts";
 import { createLedger, type RunFacts } from "./ledger.ts";
-import { arbitraryProgram, type Program, withOptimism } from "./program.ts";
+import { arbitraryProgram, type Program, withCarelessness, withOptimism } from "./program.ts";
 import { createRandom } from "./random.ts";
 import { createScheduler } from "./scheduler.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { Violation } from "./violation.ts";
-import { drawWeather } from "./weather.ts";
+import { drawWeather, roughened } from "./weather.ts";
 import { witnessWalk } from "./witness.ts";
 import { createWorker, type Worker } from "./worker.ts";
 
@@ -40,10 +40,14 @@ interface Message {
 
 /** From this seed on, the programs of a world have optimistic steps. */
 export const OPTIMISTIC_SEEDS = 1_000_000;
+/** From this seed on, worlds are rough, and the programs in them those of careless authors. */
+export const CARELESS_SEEDS = 2_000_000;
 const START = 1_767_225_600_000;
 const MAX_SKEW = 10 * 60_000;
 const TURNS = 400;
 const LAST_TURN = 20_000;
+
+const asDrawn = (program: Program): Program => program;
 
 /** Lives through one history. Throws {@link Violation} as soon as a law is broken. */
 export const liveThrough = async ({
@@ -53,11 +57,13 @@ export const liveThrough = async ({
 }: WorldOptions): Promise<History> => {
   const random = createRandom(seed);
   /** Deliveries as the pipeline makes them, which knows the event that asked; in the other worlds, of somebody who knows the run alone. */
-  const fromTriggers = seed % 2 === 0;
-  const hopeful = seed >= OPTIMISTIC_SEEDS ? withOptimism : (program: Program): Program => program;
+  const careless = seed >= CARELESS_SEEDS;
+  const fromTriggers = careless ? seed % 4 !== 0 : seed % 2 === 0;
+  const written = careless ? withCarelessness : seed >= OPTIMISTIC_SEEDS ? withOptimism : asDrawn;
   const scheduler = createScheduler();
   const ledger = createLedger();
-  const weather = drawWeather(random);
+  const drawn = drawWeather(random);
+  const weather = careless ? roughened(drawn) : drawn;
   const { faults } = weather;
   const inner = createMemoryLog({ clock: () => time });
   const workers: Worker[] = [];
@@ -75,7 +81,7 @@ export const liveThrough = async ({
     violation ??= error;
   };
   const runs: Ordered[] = Array.from({ length: random.pick([1, 1, 2, 3]) }, (_, index) =>
-    orderRun(`r${index}`, hopeful(arbitraryProgram(random, random.pick([2, 4, 8, 14])))),
+    orderRun(`r${index}`, written(arbitraryProgram(random, random.pick([2, 4, 8, 14])))),
   );
   const ordered = new Map(runs.map((run) => [run.runId, run]));
 
