@@ -1,8 +1,13 @@
 /** The form of payloads, byte for byte where others read them, and at the edges: thresholds, keys, errors, refusals. */
 import { randomBytes } from "node:crypto";
-import { constants, zstdCompressSync } from "node:zlib";
+import * as zlib from "node:zlib";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { COMPRESSION_MIN_BYTES, compress } from "../../src/executor/compression.ts";
+import {
+  COMPRESSION_MIN_BYTES,
+  compress,
+  compressionWith,
+  decompress,
+} from "../../src/executor/compression.ts";
 import {
   dehydrate,
   executeStep,
@@ -228,7 +233,9 @@ describe("compression", () => {
     for (let zeros = 0; zeros <= 200; zeros += 4) {
       const payload = wrap("devl", Buffer.concat([randomBytes(2000), Buffer.alloc(zeros)]));
       const always =
-        4 + zstdCompressSync(payload, { params: { [constants.ZSTD_c_compressionLevel]: 3 } }).byteLength;
+        4 +
+        zlib.zstdCompressSync(payload, { params: { [zlib.constants.ZSTD_c_compressionLevel]: 3 } })
+          .byteLength;
       const kept = await compress(payload, true);
       expect(prefixOf(kept)).toBe(always < payload.byteLength * 0.95 ? "zstd" : "devl");
       seen.add(prefixOf(kept));
@@ -250,6 +257,30 @@ describe("compression", () => {
     vi.unstubAllEnvs();
     vi.stubEnv("WORKFLOW_DISABLE_COMPRESSION", "1");
     expect(await hydrate(bytes)).toBe(text);
+  });
+
+  describe("where zlib has no zstd", () => {
+    const { zstdCompress: _, zstdDecompress: __, ...old } = zlib;
+    const poor = compressionWith(old);
+    const payload = wrap("devl", Buffer.from(textOfPayload(5000)));
+
+    it.each([undefined, "zstd", "gzip"])("writes gzip, with WORKFLOW_COMPRESSION_CODEC=%s", async (codec) => {
+      if (codec !== undefined) vi.stubEnv("WORKFLOW_COMPRESSION_CODEC", codec);
+      const bytes = await poor.compress(payload, true);
+      expect(prefixOf(bytes)).toBe("gzip");
+      for (const read of [poor.decompress, decompress])
+        expect(Buffer.from(await read(bytes))).toEqual(Buffer.from(payload));
+      expect(await poor.compress(payload, false)).toBe(payload);
+    });
+
+    it("says what to do about a payload of zstd, and reads what is not compressed", async () => {
+      const bytes = await compress(payload, true);
+      expect(prefixOf(bytes)).toBe("zstd");
+      await expect(poor.decompress(bytes)).rejects.toThrow(
+        "zstd, which this runtime does not have: use Node 22.15",
+      );
+      expect(await poor.decompress(payload)).toBe(payload);
+    });
   });
 
   it.each([
