@@ -90,6 +90,10 @@ test("show and doctor tell of a run that is not over and whose key is gone; the 
   const started = await runstream(["start", greet, "--id", "blocked-1", "--input", '{"name":"Bob"}'], env);
   expect(started.code).toBe(0);
   expect((await runstream(["doctor"], env)).code).toBe(0);
+  const others = write(cwd, "others.ts", "export const keyFor = () => new Uint8Array(32);");
+  const wrong = await runstream(["doctor"], as({ RUNSTREAM_KEYS: others, RUNSTREAM_STORE: "blocked.db" }));
+  expect(wrong.code).toBe(1);
+  expect(wrong.stdout).toMatch(/Run blocked-1 cannot (go on|be read): .*does not open/);
   write(cwd, "erased-blocked-1", "");
   const worker = launch(["worker", greet], env);
   await worker.says("Workflow run cannot go on; it is left alone");
@@ -110,7 +114,7 @@ test("show and doctor tell of a run that is not over and whose key is gone; the 
     attention: [
       expect.stringContaining("Run blocked-1 cannot go on: its payloads are sealed and its key is gone"),
     ],
-    index: { erasedRuns: ["blocked-1"] },
+    index: { blockedRuns: [{ runId: "blocked-1" }] },
   });
   expect((await runstream(["cancel", "blocked-1"], env)).code).toBe(0);
   expect((await runstream(["doctor"], env)).code).toBe(0);

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { EventLog } from "../../events/event-log.ts";
 import { sealedIn } from "../../events/sealed-facts.ts";
+import { StoreError } from "../../events/store-error.ts";
 import type { RunIndex } from "../../projections/run-index.ts";
 import type { UnreadableRun } from "../../projections/run-index-queries.ts";
 import { RUNNABLE } from "../../projections/run-state.ts";
@@ -22,7 +23,8 @@ export const registerDoctor = (program: Command, setExit: SetExit): void => {
     .description(
       "Examines the store: that the file is whole, that every run can be read by this version, how far the run index and the " +
         "workers lag behind, and whether deliveries were set aside. Exit code 1 where something needs attention. It reads the " +
-        "whole file: expect a second per million events. With --keys it also looks for runs that cannot go on because their key is gone. Of a server it examines what it holds of runs, by their index, and the groups of workers.",
+        "whole file: expect a second per million events. With --keys it also looks for runs that cannot go on because their key is " +
+        "gone, or is another one. Of a server it examines what it holds of runs, by their index, and the groups of workers.",
     )
     .addHelpText("after", EXAMPLES)
     .action(async (_options, command: Command) => {
@@ -43,8 +45,8 @@ interface IndexHealth {
   /** Whether it had seen everything when it was opened. */
   readonly caughtUp: boolean;
   readonly unreadableRuns: readonly UnreadableRun[];
-  /** Runs that are not over and whose key is gone, by id; looked for only with `--keys`. */
-  readonly erasedRuns: readonly string[];
+  /** Runs that are not over and whose payloads do not open; looked for only with `--keys`. */
+  readonly blockedRuns: readonly UnreadableRun[];
 }
 
 const doctor = async (options: GlobalOptions): Promise<number> => {
@@ -55,7 +57,7 @@ const doctor = async (options: GlobalOptions): Promise<number> => {
   const attention = [
     ...(log?.problems ?? []),
     ...(index?.unreadableRuns ?? []).map(({ runId, reason }) => `Run ${runId} cannot be read: ${reason}`),
-    ...(index?.erasedRuns ?? []).map((runId) => `Run ${runId} cannot go on: ${ERASED}`),
+    ...(index?.blockedRuns ?? []).map(({ runId, reason }) => `Run ${runId} cannot go on: ${reason}`),
     ...groups
       .filter(({ parked }) => parked > 0)
       .map(({ name, parked }) => `${parked} deliveries of group ${name} were set aside`),
@@ -88,16 +90,16 @@ const examineIndex = (options: GlobalOptions): Promise<IndexHealth> =>
     try {
       const { caughtUp } = await index.lag();
       const unreadableRuns = await index.problems(NAMED_RUNS);
-      const erasedRuns = options.keys === undefined ? [] : await erasedAmong(log, index);
-      return { exists, caughtUp, unreadableRuns, erasedRuns };
+      const blockedRuns = options.keys === undefined ? [] : await blockedAmong(log, index);
+      return { exists, caughtUp, unreadableRuns, blockedRuns };
     } finally {
       await index.close();
     }
   });
 
-/** At most {@link NAMED_RUNS} of the runs that are not over and whose key is gone. */
-const erasedAmong = async (log: EventLog, index: RunIndex): Promise<string[]> => {
-  const found: string[] = [];
+/** At most {@link NAMED_RUNS} of the runs that are not over and whose payloads do not open. */
+const blockedAmong = async (log: EventLog, index: RunIndex): Promise<UnreadableRun[]> => {
+  const found: UnreadableRun[] = [];
   let cursor: string | undefined;
   do {
     const page = await index.list({
@@ -106,7 +108,8 @@ const erasedAmong = async (log: EventLog, index: RunIndex): Promise<string[]> =>
       ...(cursor !== undefined && { cursor }),
     });
     for (const { runId, problem } of page.runs) {
-      if (problem === undefined && (await isErased(log, runId))) found.push(runId);
+      const reason = problem === undefined ? await blockOf(log, runId) : undefined;
+      if (reason !== undefined) found.push({ runId, reason });
       if (found.length === NAMED_RUNS) return found;
     }
     ({ cursor } = page);
@@ -114,10 +117,15 @@ const erasedAmong = async (log: EventLog, index: RunIndex): Promise<string[]> =>
   return found;
 };
 
-const isErased = async (log: EventLog, runId: string): Promise<boolean> => {
+const blockOf = async (log: EventLog, runId: string): Promise<string | undefined> => {
   const { readHistory } = await import("../../projections/history.ts");
-  for await (const { event } of readHistory(log, runId)) if (sealedIn(event) === "erased") return true;
-  return false;
+  try {
+    for await (const { event } of readHistory(log, runId)) if (sealedIn(event) === "erased") return ERASED;
+  } catch (error) {
+    if (!StoreError.is(error) || error.error._tag !== "Corrupt") throw error;
+    return error.message;
+  }
+  return undefined;
 };
 
 interface Examined {
