@@ -6,7 +6,8 @@
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type OutputChunk, rolldown } from "rolldown";
+import { type OutputChunk, type Plugin, rolldown } from "rolldown";
+import { withEagerFunctions } from "./eager-functions.ts";
 
 const PROJECT = join(import.meta.dirname, "..");
 const SOURCE = join(PROJECT, "src");
@@ -14,6 +15,18 @@ const SOURCE = join(PROJECT, "src");
 /** What openRunstream stands on, and the parts of packages that it takes. */
 const CORE =
   /[\\/](?:src[\\/](?:events|projections|engine|embedded|store-memory|store-sqlite)|node_modules[\\/](?:fp-ts|io-ts|rxjs|superjson|tslib))[\\/]/;
+
+/** What a worker has run of by the time it walks its first run: nearly everything that is in these. */
+const STARTED =
+  /[\\/](?:src[\\/](?:engine|embedded|store-sqlite|projections[\\/]run-index)|node_modules[\\/](?:io-ts|rxjs))/;
+
+const eagerStart: Plugin = {
+  name: "eager-start",
+  transform: {
+    filter: { id: STARTED },
+    handler: (source, _id, { moduleType }) => withEagerFunctions(source, moduleType === "ts" ? "ts" : "js"),
+  },
+};
 
 interface Manifest {
   readonly name: string;
@@ -73,6 +86,7 @@ export const bundlePackage = async (folder: string): Promise<readonly OutputChun
         "rxjs/operators$": installed("rxjs", "dist", "esm", "operators", "index.js"),
       },
     },
+    plugins: [eagerStart],
     treeshake: { moduleSideEffects: [{ test: /[\\/]node_modules[\\/]/, sideEffects: false }] },
     platform: "node",
   });
