@@ -14,6 +14,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { comparePositions, type EventLog, type Position, type RecordedEvent } from "../events/event-log.ts";
 import { runStream } from "../events/stream-names.ts";
+import { onDemand } from "./on-demand.ts";
 import { INDEXED_TYPES } from "./run-index-fold.ts";
 import {
   emptyIndex,
@@ -55,12 +56,14 @@ export const catchUpOf = (
   decode: DecodeForIndex,
   onProgress: ((progress: IndexProgress) => void) | undefined,
 ): CatchUp => {
-  const writer: IndexWriter = indexWriter(database, decode);
-  const get = database.prepare("SELECT value FROM meta WHERE name = ?");
-  const put = database.prepare(
-    "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+  const writer = onDemand(() => indexWriter(database, decode));
+  const get = onDemand(() => database.prepare("SELECT value FROM meta WHERE name = ?"));
+  const put = onDemand(() =>
+    database.prepare(
+      "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+    ),
   );
-  const stored = (name: string): string | undefined => get.get(name)?.value as string | undefined;
+  const stored = (name: string): string | undefined => get().get(name)?.value as string | undefined;
   const checkpoint = (): Position | undefined => stored("checkpoint") as Position | undefined;
 
   let firstEvent: string | undefined;
@@ -78,7 +81,7 @@ export const catchUpOf = (
     const known = stored("first event");
     if (known !== undefined && (known !== firstEvent || !(await holdsLast(log, stored("last event")))))
       reset();
-    else await readUnreadableAgain(database, log, writer);
+    else await readUnreadableAgain(database, log, writer());
     examined = firstEvent !== undefined;
   };
 
@@ -100,11 +103,11 @@ export const catchUpOf = (
       if (now !== undefined && comparePositions(now, upTo) >= 0) return;
       const fresh =
         now === undefined ? events : events.filter((event) => comparePositions(event.position, now) > 0);
-      writer.write(fresh);
-      put.run("checkpoint", upTo);
-      if (known === undefined && firstEvent !== undefined) put.run("first event", firstEvent);
+      writer().write(fresh);
+      put().run("checkpoint", upTo);
+      if (known === undefined && firstEvent !== undefined) put().run("first event", firstEvent);
       const last = fresh.at(-1);
-      if (last !== undefined) put.run("last event", JSON.stringify([last.stream, last.revision, last.id]));
+      if (last !== undefined) put().run("last event", JSON.stringify([last.stream, last.revision, last.id]));
     });
   };
 

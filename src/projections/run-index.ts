@@ -11,6 +11,7 @@
  * - R3 Damage to the index file is healed by filling it again; nothing that was acknowledged can be lost here.
  */
 import { comparePositions, type EventLog, type Position } from "../events/event-log.ts";
+import { onDemand } from "./on-demand.ts";
 import { type CatchUp, catchUpOf, type IndexProgress } from "./run-index-catch-up.ts";
 import { decodeForIndex } from "./run-index-decode.ts";
 import { type RunLatencies, runLatencies } from "./run-index-latency.ts";
@@ -111,13 +112,25 @@ export const openRunIndex = (log: EventLog, options: RunIndexOptions = {}): RunI
   const path = options.path ?? ":memory:";
   const clock = options.clock ?? (() => Date.now());
 
-  const opened = (database: ReturnType<typeof openIndexDatabase>): Opened => ({
-    catchUp: catchUpOf(database, log, decodeForIndex, options.onProgress),
-    runs: runQueries(database),
-    waits: waitQueries(database),
-    latencies: runLatencies(database, log),
-    close: () => database.close(),
-  });
+  /** A worker takes over what another has left before it asks the index anything: statements are prepared at the first question. */
+  const opened = (database: ReturnType<typeof openIndexDatabase>): Opened => {
+    const runs = onDemand(() => runQueries(database));
+    const waits = onDemand(() => waitQueries(database));
+    const latencies = onDemand(() => runLatencies(database, log));
+    return {
+      catchUp: catchUpOf(database, log, decodeForIndex, options.onProgress),
+      get runs() {
+        return runs();
+      },
+      get waits() {
+        return waits();
+      },
+      get latencies() {
+        return latencies();
+      },
+      close: () => database.close(),
+    };
+  };
 
   let index = opened(openIndexDatabase(path));
   let closing: Promise<void> | undefined;
