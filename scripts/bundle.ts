@@ -17,8 +17,16 @@ const CORE =
   /[\\/](?:src[\\/](?:events|projections|engine|embedded|store-memory|store-sqlite)|node_modules[\\/](?:fp-ts|io-ts|rxjs|superjson|tslib))[\\/]/;
 
 /** What a worker has run of by the time it walks its first run: nearly everything that is in these. */
-const STARTED =
-  /[\\/](?:src[\\/](?:engine|embedded|store-sqlite|projections[\\/]run-index)|node_modules[\\/](?:io-ts|rxjs))/;
+const STARTED = new RegExp(
+  [
+    "/src/(?:engine|embedded|store-sqlite)/",
+    "/src/events/(?:catalogue|codec|event-codec|event-id|event-schema|payload|payload-walk)\\.",
+    "/src/projections/run-(?:index|state)",
+    "/node_modules/(?:io-ts|rxjs)/",
+  ]
+    .join("|")
+    .replaceAll("/", "[\\\\/]"),
+);
 
 const eagerStart: Plugin = {
   name: "eager-start",

@@ -13,9 +13,9 @@ import {
 } from "../events/event-log.ts";
 import type { Connection } from "./connection.ts";
 import type { NameBook } from "./name-book.ts";
+import { type EventPage, PagedEvents } from "./paged-events.ts";
 import { EVENT_COLUMNS, type EventRow, encodeName, placeOf, recordedRow } from "./rows.ts";
 import { corrupt, storeError, storeErrorOf } from "./sqlite-errors.ts";
-import { turn } from "./turns.ts";
 
 const PAGE_ROWS = 512;
 const PAGE_TEXT = 8 * 1024 * 1024;
@@ -23,11 +23,11 @@ const PAGE_TEXT = 8 * 1024 * 1024;
 const PAGE_SPAN = 32_768;
 
 /** A stretch of the whole log: the matching events in it, as far as `lookedTo`; `atEnd` when that is the end of the log. */
-export interface Page {
-  readonly events: readonly RecordedEvent[];
+export interface Page extends EventPage {
   readonly lookedTo: number;
-  readonly atEnd: boolean;
 }
+
+const NO_EVENTS: EventPage = { events: [], atEnd: true };
 
 export class Reader {
   readonly #connection: Connection;
@@ -48,40 +48,40 @@ export class Reader {
     });
   }
 
-  async *read(stream: string, options: ReadOptions = {}): AsyncGenerator<RecordedEvent, void, undefined> {
+  read(stream: string, options: ReadOptions = {}): PagedEvents {
     const backwards = options.direction === "backwards";
     const sql = `SELECT ${EVENT_COLUMNS} FROM events WHERE stream = ? AND revision ${
       backwards ? "<= ? ORDER BY revision DESC" : ">= ? ORDER BY revision"
     } LIMIT ?`;
     let from = options.from ?? (backwards ? Number.MAX_SAFE_INTEGER : 0);
     let left = options.max ?? Number.MAX_SAFE_INTEGER;
-    for (let first = true; left > 0; first = false) {
-      if (!first) await turn();
+    return new PagedEvents(() => {
       const want = Math.min(left, PAGE_ROWS);
+      if (want <= 0) return NO_EVENTS;
       const { events, whole } = this.#guarded(() => {
         const entry = this.#names.stream(stream);
         if (entry === undefined) return { events: [], whole: true };
         return this.#page(this.#connection.rows(sql).iterate(entry.id, from, want));
       });
-      yield* events;
       const last = events.at(-1);
-      if (last === undefined || (whole && events.length < want)) return;
+      if (last === undefined) return NO_EVENTS;
       left -= events.length;
       from = last.revision + (backwards ? -1 : 1);
-    }
+      return { events, atEnd: left <= 0 || (whole && events.length < want) };
+    });
   }
 
-  async *readAll(options: ReadAllOptions = {}): AsyncGenerator<RecordedEvent, void, undefined> {
-    let after = options.after === undefined ? 0 : placeOf(options.after);
+  readAll(options: ReadAllOptions = {}): PagedEvents {
+    let after: number | undefined;
     let left = options.max ?? Number.MAX_SAFE_INTEGER;
-    for (let first = true; left > 0; first = false) {
-      if (!first) await turn();
-      const page = this.page(after, options.filter, left);
-      yield* page.events;
-      if (page.atEnd) return;
-      left -= page.events.length;
-      after = page.lookedTo;
-    }
+    return new PagedEvents(() => {
+      after ??= options.after === undefined ? 0 : placeOf(options.after);
+      if (left <= 0) return NO_EVENTS;
+      const { events, lookedTo, atEnd } = this.page(after, options.filter, left);
+      left -= events.length;
+      after = lookedTo;
+      return { events, atEnd: atEnd || left <= 0 };
+    });
   }
 
   /** The next stretch of the log behind `after`. */

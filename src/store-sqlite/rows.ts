@@ -19,8 +19,9 @@ export interface EncodedEvent {
 
 /** position, revision, type, at, id, metadata, data, and where the stream is not known: stream. */
 export type EventRow = [number, number, number, number, string, string | null, string | null, number];
-export const EVENT_COLUMNS =
-  "position, revision, type, at, iif(typeof(id) = 'blob', hex(id), id), metadata, data, stream";
+const UUID_GROUPS = ["id, 1, 4", "id, 5, 2", "id, 7, 2", "id, 9, 2", "id, 11, 6"];
+const UUID = `lower(${UUID_GROUPS.map((group) => `hex(substr(${group}))`).join(" || '-' || ")})`;
+export const EVENT_COLUMNS = `position, revision, type, at, iif(typeof(id) = 'blob', ${UUID}, id), metadata, data, stream`;
 
 const isEmpty = (value: JsonObject): boolean => {
   for (const _ in value) return false;
@@ -65,6 +66,18 @@ export const encodeEvent = (event: EventData): EncodedEvent | { readonly tooLarg
 const decodeJson = (text: string | null): JsonObject =>
   text === null ? {} : (JSON.parse(text) as JsonObject);
 
+/** Metadata that is a schema version alone is that of nearly every event: it is parsed once. */
+const VERSION_ONLY = /^\{"v":\d{1,3}\}$/;
+const versionOnly = new Map<string, JsonObject>();
+
+const decodeMetadata = (text: string | null): JsonObject => {
+  const known = text === null ? undefined : versionOnly.get(text);
+  if (known !== undefined) return known;
+  const metadata = decodeJson(text);
+  if (text !== null && VERSION_ONLY.test(text)) versionOnly.set(text, Object.freeze(metadata));
+  return metadata;
+};
+
 export const encodeName = (name: string): string => JSON.stringify(name).slice(1, -1);
 export const decodeName = (text: string): string =>
   text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
@@ -87,11 +100,7 @@ export const isUuid = (id: string): boolean => {
 const TEXT_ID = ":";
 export const encodeTextId = (id: string): string => TEXT_ID + encodeName(id);
 
-const decodeId = (id: string): string => {
-  if (id.startsWith(TEXT_ID)) return decodeName(id.slice(1));
-  const hex = id.toLowerCase();
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
-};
+const decodeId = (id: string): string => (id.startsWith(TEXT_ID) ? decodeName(id.slice(TEXT_ID.length)) : id);
 
 export const positionOf = (place: number): Position => String(place) as Position;
 export const placeOf = (position: Position): number => {
@@ -104,7 +113,7 @@ export const recordedRow = (row: EventRow, stream: string, type: string): Record
   id: decodeId(row[4]),
   type,
   data: decodeJson(row[6]),
-  metadata: decodeJson(row[5]),
+  metadata: decodeMetadata(row[5]),
   stream,
   revision: row[1],
   position: positionOf(row[0]),
