@@ -7,6 +7,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
+import { inAscii } from "./ascii-source.ts";
 import { withEagerFunctions } from "./eager-functions.ts";
 
 const PROJECT = join(import.meta.dirname, "..");
@@ -33,6 +34,14 @@ const eagerStart: Plugin = {
   transform: {
     filter: { id: STARTED },
     handler: (source, _id, { moduleType }) => withEagerFunctions(source, moduleType === "ts" ? "ts" : "js"),
+  },
+};
+
+/** At the very end: what is printed once more after a chunk was rendered has its characters back. */
+const oneByte: Plugin = {
+  name: "one-byte",
+  generateBundle(_options, files) {
+    for (const file of Object.values(files)) if (file.type === "chunk") file.code = inAscii(file.code);
   },
 };
 
@@ -94,7 +103,7 @@ export const bundlePackage = async (folder: string): Promise<readonly OutputChun
         "rxjs/operators$": installed("rxjs", "dist", "esm", "operators", "index.js"),
       },
     },
-    plugins: [eagerStart],
+    plugins: [eagerStart, oneByte],
     treeshake: { moduleSideEffects: [{ test: /[\\/]node_modules[\\/]/, sideEffects: false }] },
     platform: "node",
   });
