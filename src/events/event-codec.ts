@@ -103,6 +103,7 @@ const encodeWith = (
 
 export const createEventCodec = <E extends DomainEvent>(options: EventCodecOptions): EventCodec<E> => {
   const schemas = new Map(Object.entries(options.schemas));
+  const payloads = new Map([...schemas].map(([type, schema]) => [type, payloadsOf(schema)]));
   const steps = orderUpcasters(schemas, options.upcasters ?? []);
 
   const upcast = (recorded: RecordedEvent, version: number): Stored => {
@@ -143,7 +144,7 @@ export const createEventCodec = <E extends DomainEvent>(options: EventCodecOptio
       );
     }
     let data: object = checked.right;
-    for (const field of payloadsOf(schema)) {
+    for (const field of payloads.get(recorded.type) ?? NO_FIELDS) {
       if (!(field in checked.right)) continue;
       const { types } = stored.metadata;
       if (types !== undefined && !isJsonObject(types)) {
@@ -156,7 +157,7 @@ export const createEventCodec = <E extends DomainEvent>(options: EventCodecOptio
           : { json: null, sealed: unread };
       data = { ...data, [field]: payload };
     }
-    for (const field of sealed.size > 0 ? Object.keys(schema.failures ?? {}) : []) {
+    for (const field of sealed.size > 0 ? Object.keys(schema.failures ?? {}) : NO_FIELDS) {
       if (sealed.has(field))
         data = { ...data, [field]: { ...failureIn(checked.right, field), sealed: sealed.get(field) } };
     }
@@ -181,6 +182,7 @@ export const createEventCodec = <E extends DomainEvent>(options: EventCodecOptio
   return { encode, decode };
 };
 
+const NO_FIELDS: readonly string[] = [];
 const nothingSealed: ReadonlyMap<string, SealedState> = new Map();
 
 const failureIn = (data: JsonObject, field: string): object => data[field] as JsonObject;

@@ -78,7 +78,7 @@ export const storedData = (required: Fields, optional: Fields = {}): EventSchema
   const isAsWritten = (data: unknown): data is JsonObject => {
     if (!isJsonObject(data)) return false;
     let missing = needed.size;
-    for (const name of Object.keys(data)) {
+    for (const name in data) {
       const field = fields.get(name);
       if (field === undefined || !isAsRead(field, data[name])) return false;
       if (needed.has(name)) missing -= 1;
