@@ -61,7 +61,7 @@ export class Reader {
       const { events, whole } = this.#guarded(() => {
         const entry = this.#names.stream(stream);
         if (entry === undefined) return { events: [], whole: true };
-        return this.#page(this.#connection.rows(sql).iterate(entry.id, from, want));
+        return this.#page(this.#connection.rows(sql).iterate(entry.id, from, want), stream);
       });
       const last = events.at(-1);
       if (last === undefined) return NO_EVENTS;
@@ -143,20 +143,24 @@ export class Reader {
     return `SELECT ${EVENT_COLUMNS} FROM events WHERE position > ? AND position <= ? ${ofTypes} ${ofStreams} ORDER BY position LIMIT ?`;
   }
 
-  #page(rows: Iterable<unknown>): { readonly events: readonly RecordedEvent[]; readonly whole: boolean } {
+  /** `stream`: the one that all rows are of, where there is one. */
+  #page(
+    rows: Iterable<unknown>,
+    stream?: string,
+  ): { readonly events: readonly RecordedEvent[]; readonly whole: boolean } {
     const events: RecordedEvent[] = [];
     let text = 0;
     for (const row of rows as Iterable<EventRow>) {
-      events.push(this.#recorded(row));
+      events.push(this.#recorded(row, stream));
       text += (row[6]?.length ?? 0) + (row[5]?.length ?? 0);
       if (text > PAGE_TEXT) return { events, whole: false };
     }
     return { events, whole: true };
   }
 
-  #recorded(row: EventRow): RecordedEvent {
+  #recorded(row: EventRow, stream?: string): RecordedEvent {
     try {
-      return recordedRow(row, this.#names.streamName(row[7]), this.#names.typeName(row[2]));
+      return recordedRow(row, stream ?? this.#names.streamName(row[7]), this.#names.typeName(row[2]));
     } catch (cause) {
       if (!(cause instanceof SyntaxError)) throw cause;
       const what = `the event at position ${row[0]} cannot be parsed (${cause.message}); restore the file from a copy`;

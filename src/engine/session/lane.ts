@@ -119,6 +119,7 @@ export class Lane {
   recordedForeign(event: RunEvent): void {
     if (this.#stale) return;
     if (this.#isOvertakenBy(event, none)) return this.#becomeStale();
+    if (this.#parked.size === 0) return;
     const what = settlementOf(event);
     if (what !== undefined) this.#parked.get(settlementName(what))?.();
   }
