@@ -51,6 +51,7 @@ export const encodeEvent = (
 
 /** An event of a run's stream, checked. Its payloads are still encoded. A thread's event, or the Workflow SDK's, is refused as one. */
 export const decodeRunEvent = (recorded: RecordedEvent): Either<EventDecodeError, DecodedRunEvent> => {
+  if (Object.hasOwn(RUN_EVENTS, recorded.type)) return runCodec.decode(recorded);
   if (isThreadEvent(recorded)) return left(new EventDecodeError("OfThread", recorded));
   return isSdkEvent(recorded) ? left(new EventDecodeError("OfSdkRun", recorded)) : runCodec.decode(recorded);
 };

@@ -61,6 +61,7 @@ const isAsRead = (field: t.Mixed, value: unknown): boolean => {
   if (field === t.string) return typeof value === "string";
   if (field === Finite) return Number.isFinite(value);
   if (field === t.unknown) return true;
+  if (field instanceof t.KeyofType) return field.is(value);
   const read = field.decode(value);
   return read._tag === "Right" && read.right === value;
 };
@@ -72,16 +73,17 @@ const isAsRead = (field: t.Mixed, value: unknown): boolean => {
  * description is made at the first need, since nearly every process goes without.
  */
 export const storedData = (required: Fields, optional: Fields = {}): EventSchema["stored"] => {
-  const fields = new Map(Object.entries({ ...optional, ...required }));
-  const needed = new Set(Object.keys(required));
+  const needed = new Map(Object.entries(required));
+  const allowed = new Map(Object.entries(optional));
 
   const isAsWritten = (data: unknown): data is JsonObject => {
     if (!isJsonObject(data)) return false;
     let missing = needed.size;
     for (const name in data) {
-      const field = fields.get(name);
+      const must = needed.get(name);
+      if (must !== undefined) missing -= 1;
+      const field = must ?? allowed.get(name);
       if (field === undefined || !isAsRead(field, data[name])) return false;
-      if (needed.has(name)) missing -= 1;
     }
     return missing === 0;
   };

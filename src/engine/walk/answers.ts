@@ -220,9 +220,11 @@ class LiveQuestion<T> implements Question<T> {
 /** A promise whose rejection nobody has to handle. */
 const handled = (executor: (resolve: (value: unknown) => void, reject: (error: unknown) => void) => void) => {
   const promise = new Promise<unknown>(executor);
-  promise.catch(() => {});
+  promise.catch(unheeded);
   return promise;
 };
+
+const unheeded = (): void => {};
 
 const settleWith = (
   produce: () => unknown,
