@@ -19,6 +19,7 @@ export interface EncodedEvent {
 
 /** position, revision, type, at, id, metadata, data, and where the stream is not known: stream. */
 export type EventRow = [number, number, number, number, string, string | null, string | null, number];
+/** The text of a UUID is put together by SQLite: in a process that has just started that takes less than doing it here. */
 const UUID_GROUPS = ["id, 1, 4", "id, 5, 2", "id, 7, 2", "id, 9, 2", "id, 11, 6"];
 const UUID = `lower(${UUID_GROUPS.map((group) => `hex(substr(${group}))`).join(" || '-' || ")})`;
 export const EVENT_COLUMNS = `position, revision, type, at, iif(typeof(id) = 'blob', ${UUID}, id), metadata, data, stream`;
