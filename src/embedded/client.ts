@@ -20,6 +20,7 @@ import type { JsonObject } from "../events/json.ts";
 import { StoreError } from "../events/store-error.ts";
 import { type HistoryEntry, readHistory, stateAt } from "../projections/history.ts";
 import type { RunIndex } from "../projections/run-index.ts";
+import type { RunKind } from "../projections/run-index-fold.ts";
 import type { ListQuery, RunPage } from "../projections/run-index-queries.ts";
 import { isTerminal, RUNNABLE, type RunState } from "../projections/run-state.ts";
 import { RequestError } from "./request-error.ts";
@@ -75,7 +76,10 @@ export interface RunstreamClient {
   find(workflow: WorkflowRef, key: string, options?: { readonly limit?: number }): Promise<RunSnapshot[]>;
   /** The runs of a workflow, newest first; `limit` as `find` has it. */
   recent(workflow: WorkflowRef, options?: { readonly limit?: number }): Promise<RunSnapshot[]>;
-  /** A page of runs, newest first, by workflow, status, key and time. */
+  /**
+   * A page of runs and threads, newest first, by workflow, status, key and time. Runs of the Workflow SDK are in it where `kind` asks for
+   * them (`"sdk"`).
+   */
   list(query?: ListQuery): Promise<RunPage>;
   /** Ends a run; `true` only if this call ended it. */
   cancel(runId: string, options?: { readonly reason?: string }): Promise<boolean>;
@@ -111,6 +115,7 @@ export interface ClientParts {
 }
 
 const DEFAULT_LIMIT = 20;
+const OWN_KINDS: readonly RunKind[] = ["run", "thread"];
 const MAX_LIMIT = 100;
 const READS_AT_ONCE = 8;
 
@@ -155,7 +160,7 @@ export const createClient = (parts: ClientParts): RunstreamClient & { close(): v
   };
 
   const snapshots = async (query: ListQuery): Promise<RunSnapshot[]> => {
-    const { runs } = await index.list({ ...query, limit: clampLimit(query.limit) });
+    const { runs } = await index.list({ ...query, kind: "run", limit: clampLimit(query.limit) });
     const found = await mapConcurrent(runs, READS_AT_ONCE, async ({ runId }) => {
       try {
         return await snapshotOf(runId);
@@ -202,9 +207,9 @@ export const createClient = (parts: ClientParts): RunstreamClient & { close(): v
       open();
       return snapshots({ workflow: nameOf(workflow), ...(limit !== undefined && { limit }) });
     },
-    async list(query) {
+    async list(query = {}) {
       open();
-      return index.list(query);
+      return index.list({ ...query, kind: query.kind ?? OWN_KINDS });
     },
     async cancel(runId, { reason } = {}) {
       open();

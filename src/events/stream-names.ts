@@ -28,10 +28,6 @@ export const SDK_QUEUE_PREFIX = "sdk-queue-";
 export const sdkTokenStream = (token: string): string => `sdk-token-${escapeUnits(token)}`;
 export const sdkQueueStream = (runId: string): string => SDK_QUEUE_PREFIX + escapeUnits(runId);
 
-/** The run id of a queue's stream. */
-export const sdkQueueRunIdOf = (stream: string): string =>
-  unescapeUnits(stream.slice(SDK_QUEUE_PREFIX.length));
-
 /** What the names of all chunk streams of a run begin with, and of no other run's. */
 export const sdkChunksPrefix = (runId: string): string =>
   `sdk-chunks-${escapeUnits(runId).replaceAll("/", "%002f")}/`;

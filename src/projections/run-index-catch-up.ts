@@ -202,7 +202,7 @@ const readUnreadableAgain = async (
     const runId = givenText(String(run));
     const events: RecordedEvent[] = [];
     for await (const event of log.read(runStream(runId)))
-      if ((INDEXED_TYPES as readonly string[]).includes(event.type)) events.push(event);
+      if (INDEXED_TYPES.includes(event.type)) events.push(event);
     inTransaction(database, () => writer.refold(runId, events));
   }
 };

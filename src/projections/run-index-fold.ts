@@ -5,7 +5,8 @@
  *
  * Invariants:
  * - I1 Each event is folded once: the writer leaves out those at or below the row's revision, as deliveries may repeat.
- * - I2 Only open waits and hooks are kept; a run that is over, or cannot be read, has none, and neither has a thread.
+ * - I2 Only open waits and hooks are kept; a run that is over, or cannot be read, has none, and neither has a thread or a run of the
+ *   Workflow SDK (whose hooks are in run-index-sdk).
  * - I3 A key is recorded once by the write side, so an ended wait leaves nothing behind.
  * - I4 An event that cannot be decoded marks its run, with the reason, and nothing else. The run's status is still followed.
  */
@@ -18,11 +19,12 @@ import {
 } from "../events/catalogue.ts";
 import type { Position, RecordedEvent } from "../events/event-log.ts";
 import { deadlineKey } from "./hook-keys.ts";
+import { foldSdkIntoIndex, guessSdkCreation, INDEXED_SDK_TYPES } from "./run-index-sdk-fold.ts";
 import { foldThreadIntoIndex, INDEXED_THREAD_TYPES } from "./run-index-threads.ts";
 import { isTerminal, type ListedStatus, type RunStatus } from "./run-state.ts";
 
 /** The event types that the index is made of. */
-export const INDEXED_TYPES: readonly HistoryEvent["type"][] = [
+export const INDEXED_TYPES: readonly string[] = [
   "RunCreated",
   "RunStarted",
   "RunCompleted",
@@ -35,7 +37,14 @@ export const INDEXED_TYPES: readonly HistoryEvent["type"][] = [
   "HookDelivered",
   "HookClosed",
   ...INDEXED_THREAD_TYPES,
+  ...INDEXED_SDK_TYPES,
 ];
+
+/** What a row is about: a run of the engine, a thread, or a run of the Workflow SDK. */
+export type RunKind = "run" | "thread" | "sdk";
+
+/** Every kind. The order is the storage format: a kind is stored as its place here. */
+export const KINDS: readonly RunKind[] = ["run", "thread", "sdk"];
 
 export interface WaitRow {
   readonly kind: "sleep" | "hookTimeout";
@@ -54,8 +63,8 @@ export interface HookRow {
 export interface RunChange {
   /** The row's number in the index; absent while the run is not in it. */
   readonly id: number | undefined;
-  /** A thread's event is among what was folded: workers are owed nothing of it. */
-  thread: boolean;
+  /** By the first event's type. The engine's workers are owed something of runs only. */
+  readonly kind: RunKind;
   workflow: string;
   status: ListedStatus;
   createdAt: number;
@@ -74,10 +83,15 @@ export interface RunChange {
   readonly mooted: Set<string>;
 }
 
+const kindOf = (event: RecordedEvent): RunKind => {
+  if (isThreadEvent(event)) return "thread";
+  return isSdkEvent(event) ? "sdk" : "run";
+};
+
 /** A run of which nothing is known yet. */
 export const newRunChange = (first: RecordedEvent): RunChange => ({
   id: undefined,
-  thread: false,
+  kind: kindOf(first),
   workflow: "",
   status: "pending",
   createdAt: first.recordedAt,
@@ -95,7 +109,7 @@ export const newRunChange = (first: RecordedEvent): RunChange => ({
 
 /** Has the run no open waits and hooks by rule I2? */
 export const keepsNoWaits = (run: RunChange): boolean =>
-  run.thread || isTerminal(run.status) || run.problem !== undefined;
+  run.kind !== "run" || isTerminal(run.status) || run.problem !== undefined;
 
 /** Folds one event into `run`, which it edits. `decoded` is the event, or why it could not be read. */
 export const foldIntoIndex = (
@@ -111,7 +125,9 @@ export const foldIntoIndex = (
     run.problem ??= decoded.unreadable;
   } else if (isThreadEvent(decoded)) {
     foldThreadIntoIndex(run, decoded, first);
-  } else if (!isSdkEvent(decoded)) {
+  } else if (isSdkEvent(decoded)) {
+    foldSdkIntoIndex(run, decoded, first);
+  } else {
     if (first && decoded.type !== "RunCreated")
       run.problem ??= `the first event of interest, at revision ${recorded.revision}, is ${decoded.type} and not RunCreated`;
     if (decoded.type !== "RunCreated") apply(run, decoded);
@@ -184,6 +200,7 @@ const endDeadline = (run: RunChange, key: string): void => {
 
 /** A creation that cannot be decoded still says, in plain JSON, what an operator looks for. */
 const guessCreation = (run: RunChange, { type, data }: RecordedEvent): void => {
+  if (type === "SdkRunCreated") guessSdkCreation(run, data);
   if (type !== "RunCreated") return;
   if (typeof data.workflow === "string") run.workflow = data.workflow;
   if (typeof data.createdAt === "number" && Number.isFinite(data.createdAt)) run.createdAt = data.createdAt;

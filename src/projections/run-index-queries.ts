@@ -4,7 +4,7 @@
  * Not here: waits (run-index-waits), catching up.
  *
  * Invariants:
- * - Q1 Order is newest first: `createdAt` descending, then the run id descending, in its stored (stream name) form.
+ * - Q1 Order is newest first: `createdAt` descending, then the run id descending, in its stored (stream name) form; or the reverse of it.
  * - Q2 Every listing is a merge of *lanes*. A lane is an index with an equality prefix, read in order from the cursor, at most one
  *   page of it: what a page costs depends on the page's size, never on how many runs there are. All lanes are read in one snapshot,
  *   or a run that another process moves on meanwhile could be met in two of them, or in none.
@@ -14,12 +14,14 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { Position } from "../events/event-log.ts";
 import { InvalidCursorError } from "./invalid-cursor-error.ts";
 import type { RunLatency } from "./latency.ts";
+import { KINDS, type RunKind } from "./run-index-fold.ts";
 import { givenText, inSnapshot, storedText } from "./run-index-schema.ts";
 import { type ListedStatus, STATUSES } from "./run-state.ts";
 
-/** A run or a thread as the index knows it. Instants in epoch milliseconds; optional fields are absent where there is nothing. */
+/** A run, a thread, or a run of the Workflow SDK, as the index knows it. Instants in epoch milliseconds; optional fields are absent where there is nothing. */
 export interface RunSummary {
   readonly runId: string;
+  readonly kind: RunKind;
   /** `""` where the run's first event could not be read. */
   readonly workflow: string;
   readonly status: ListedStatus;
@@ -38,6 +40,8 @@ export interface RunSummary {
 }
 
 export interface RunFilter {
+  /** One kind, or any of several; an empty list matches nothing. */
+  readonly kind?: RunKind | readonly RunKind[];
   readonly workflow?: string;
   /** One status, or any of several; an empty list matches nothing. */
   readonly status?: ListedStatus | readonly ListedStatus[];
@@ -50,6 +54,8 @@ export interface ListQuery extends RunFilter {
   readonly createdAfter?: number;
   /** Created before this instant. */
   readonly createdBefore?: number;
+  /** Default `"newest"` first. */
+  readonly order?: "newest" | "oldest";
   /** Page size: default 20, floored, and held between 1 and 1,000. */
   readonly limit?: number;
   /** What the page before answered. */
@@ -84,44 +90,56 @@ type Place = readonly [createdAt: number, run: string];
 type Row = Readonly<Record<string, unknown>>;
 
 const COLUMNS =
-  "run, (SELECT name FROM workflows WHERE id = runs.workflow) AS name, status, created_at, ended_at, key, tenant, code_version, revision, position, problem";
-const lane = (index: string, prefix: string): string =>
-  `SELECT id, created_at, run FROM runs INDEXED BY ${index} WHERE ${prefix} AND (created_at, run) < (?, ?) AND created_at >= ? ORDER BY created_at DESC, run DESC LIMIT ?`;
+  "run, kind, (SELECT name FROM workflows WHERE id = runs.workflow) AS name, status, created_at, ended_at, key, tenant, code_version, revision, position, problem";
+type Order = "newest" | "oldest";
+
+const lane = (index: string, prefix: string): Readonly<Record<Order, string>> => {
+  const select = `SELECT id, created_at, run FROM runs INDEXED BY ${index} WHERE ${prefix}`;
+  return {
+    newest: `${select} AND (created_at, run) < (?, ?) AND created_at >= ? ORDER BY created_at DESC, run DESC LIMIT ?`,
+    oldest: `${select} AND (created_at, run) >= (?, ?) AND created_at < ? ORDER BY created_at, run LIMIT ?`,
+  };
+};
 
 export const runQueries = (database: DatabaseSync): RunQueries => {
-  const ofStatus = database.prepare(lane("runs_status", "status = ?"));
-  const ofWorkflow = database.prepare(lane("runs_workflow", "workflow = ? AND status = ?"));
-  const ofKey = database.prepare(lane("runs_key", "key = ? AND workflow = ? AND status = ?"));
+  const prepared = (index: string, prefix: string) => {
+    const { newest, oldest } = lane(index, prefix);
+    return { newest: database.prepare(newest), oldest: database.prepare(oldest) };
+  };
+  const ofStatus = prepared("runs_status", "kind = ? AND status = ?");
+  const ofWorkflow = prepared("runs_workflow", "workflow = ? AND status = ?");
+  const ofKey = prepared("runs_key", "key = ? AND workflow = ? AND status = ?");
   const one = database.prepare(`SELECT ${COLUMNS} FROM runs WHERE run = ?`);
   const byId = database.prepare(`SELECT ${COLUMNS} FROM runs WHERE id = ?`);
-  const workflow = database.prepare("SELECT id FROM workflows WHERE name = ?");
-  const workflows = database.prepare("SELECT id FROM workflows");
+  const workflow = database.prepare("SELECT id, kind FROM workflows WHERE name = ?");
+  const workflows = database.prepare("SELECT id, kind FROM workflows");
   const counted = database.prepare("SELECT workflow, status, n FROM counts");
   const unreadable = database.prepare(
     "SELECT run, problem FROM runs INDEXED BY runs_problem WHERE problem IS NOT NULL ORDER BY run LIMIT ?",
   );
 
-  const numbersOf = (name: string | undefined): number[] =>
-    (name === undefined ? workflows.all() : workflow.all(storedText(name))).map((row) => Number(row.id));
+  const numbersOf = ({ workflow: name, kind }: RunFilter): number[] => {
+    const kinds = numbersIn(KINDS, kind);
+    return (name === undefined ? workflows.all() : workflow.all(storedText(name)))
+      .filter((row) => kinds.includes(Number(row.kind)))
+      .map((row) => Number(row.id));
+  };
 
   const list = (query: ListQuery): RunPage => {
     const limit = pageSize(query.limit);
-    const range: SQLInputValue[] = [
-      ...upperEnd(query),
-      query.createdAfter ?? Number.NEGATIVE_INFINITY,
-      limit + 1,
-    ];
-    const statuses = query.status === undefined ? ALL_STATUSES : statusNumbers(query.status);
+    const order = query.order ?? "newest";
+    const range: SQLInputValue[] = [...rangeOf(query, order), limit + 1];
     const rows: Row[] = [];
-    for (const status of statuses) {
+    for (const status of numbersIn(STATUSES, query.status)) {
       if (query.key === undefined && query.workflow === undefined)
-        rows.push(...ofStatus.all(status, ...range));
+        for (const kind of numbersIn(KINDS, query.kind))
+          rows.push(...ofStatus[order].all(kind, status, ...range));
       else
-        for (const id of numbersOf(query.workflow))
-          if (query.key === undefined) rows.push(...ofWorkflow.all(id, status, ...range));
-          else rows.push(...ofKey.all(storedText(query.key), id, status, ...range));
+        for (const id of numbersOf(query))
+          if (query.key === undefined) rows.push(...ofWorkflow[order].all(id, status, ...range));
+          else rows.push(...ofKey[order].all(storedText(query.key), id, status, ...range));
     }
-    rows.sort(newestFirst);
+    rows.sort(order === "newest" ? newestFirst : (a, b) => newestFirst(b, a));
     const page = rows.slice(0, limit);
     const last = page.at(-1);
     return {
@@ -137,11 +155,12 @@ export const runQueries = (database: DatabaseSync): RunQueries => {
       return row === undefined ? undefined : summary(row);
     },
     count: (filter) => {
-      const ids = filter.workflow === undefined ? undefined : numbersOf(filter.workflow);
-      const statuses = filter.status === undefined ? undefined : statusNumbers(filter.status);
+      const all = filter.workflow === undefined && filter.kind === undefined;
+      const ids = all ? undefined : numbersOf(filter);
+      const statuses = numbersIn(STATUSES, filter.status);
       let total = 0;
       for (const row of counted.all())
-        if ((ids?.includes(Number(row.workflow)) ?? true) && (statuses?.includes(Number(row.status)) ?? true))
+        if ((ids?.includes(Number(row.workflow)) ?? true) && statuses.includes(Number(row.status)))
           total += Number(row.n);
       return total;
     },
@@ -156,12 +175,18 @@ export const runQueries = (database: DatabaseSync): RunQueries => {
 export const pageSize = (limit: number | undefined): number =>
   limit === undefined || Number.isNaN(limit) ? 20 : Math.min(Math.max(Math.floor(limit), 1), 1_000);
 
-const ALL_STATUSES = STATUSES.map((_, number) => number);
-
-const statusNumbers = (status: ListedStatus | readonly ListedStatus[]): number[] => {
-  const wanted = typeof status === "string" ? [status] : status;
-  return ALL_STATUSES.filter((number) => wanted.includes(STATUSES[number] as ListedStatus));
+/** The numbers under which what is wanted is stored; all of them where nothing is said. */
+const numbersIn = <T extends string>(all: readonly T[], wanted: T | readonly T[] | undefined): number[] => {
+  const numbers = all.map((_, number) => number);
+  if (wanted === undefined) return numbers;
+  const chosen = typeof wanted === "string" ? [wanted] : wanted;
+  return numbers.filter((number) => chosen.includes(all[number] as T));
 };
+
+const rangeOf = (query: ListQuery, order: Order): readonly SQLInputValue[] =>
+  order === "newest"
+    ? [...upperEnd(query), query.createdAfter ?? Number.NEGATIVE_INFINITY]
+    : [...lowerEnd(query), query.createdBefore ?? Number.POSITIVE_INFINITY];
 
 /** Everything before this place is listed: the end of the page before, or of the time asked for. No run id sorts before `""`. */
 const upperEnd = (query: ListQuery): Place => {
@@ -171,6 +196,15 @@ const upperEnd = (query: ListQuery): Place => {
   return before[0] <= after[0] ? before : after;
 };
 
+/** Everything from this place on is listed: the time asked for, or what comes right behind the page before. */
+const lowerEnd = (query: ListQuery): Place => {
+  const from: Place = [query.createdAfter ?? Number.NEGATIVE_INFINITY, ""];
+  if (query.cursor === undefined) return from;
+  const [createdAt, run] = placeOfCursor(query.cursor);
+  // Stored text has no blank in it, so that this sorts behind the run and before every other.
+  return from[0] > createdAt ? from : [createdAt, `${run} `];
+};
+
 const placeOf = (row: Row): Place => [Number(row.created_at), String(row.run)];
 
 const newestFirst = (a: Row, b: Row): number => {
@@ -178,6 +212,10 @@ const newestFirst = (a: Row, b: Row): number => {
   const [createdB, runB] = placeOf(b);
   return createdB - createdA || (runA < runB ? 1 : runA > runB ? -1 : 0);
 };
+
+/** The cursor of a page that ends with this run. */
+export const cursorAfter = ({ createdAt, runId }: Pick<RunSummary, "createdAt" | "runId">): string =>
+  cursorOf([createdAt, storedText(runId)]);
 
 const cursorOf = (place: Place): string => Buffer.from(JSON.stringify(place)).toString("base64url");
 
@@ -201,6 +239,7 @@ const placeOfCursor = (cursor: string): Place => {
 
 const summary = (row: Row): RunSummary => ({
   runId: givenText(String(row.run)),
+  kind: KINDS[Number(row.kind)] as RunKind,
   workflow: givenText(String(row.name)),
   status: STATUSES[Number(row.status)] as ListedStatus,
   createdAt: Number(row.created_at),

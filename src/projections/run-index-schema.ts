@@ -18,7 +18,7 @@ import { RUN_PREFIX, runIdOf, runStream } from "../events/stream-names.ts";
 /** "RSix": marks a file as a run index, at offset 68 of its header. */
 const APPLICATION_ID = 0x52536978;
 /** Raised whenever the tables, or what the fold puts into them, change: every index with another number is filled again. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 const BUSY_TIMEOUT_MS = 10_000;
 
@@ -31,11 +31,12 @@ const SETTINGS =
 
 const TABLES = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE workflows (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE workflows (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, name TEXT NOT NULL, UNIQUE (name, kind));
 CREATE TABLE counts (workflow INTEGER, status INTEGER, n INTEGER NOT NULL, PRIMARY KEY (workflow, status)) WITHOUT ROWID;
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY,
   run TEXT NOT NULL UNIQUE,
+  kind INTEGER NOT NULL,
   workflow INTEGER NOT NULL,
   status INTEGER NOT NULL,
   created_at REAL NOT NULL,
@@ -50,7 +51,7 @@ CREATE TABLE runs (
   ready INTEGER NOT NULL,
   latency TEXT
 );
-CREATE INDEX runs_status ON runs (status, created_at, run);
+CREATE INDEX runs_status ON runs (kind, status, created_at, run);
 CREATE INDEX runs_workflow ON runs (workflow, status, created_at, run);
 CREATE INDEX runs_key ON runs (key, workflow, status, created_at, run) WHERE key IS NOT NULL;
 CREATE INDEX runs_wake ON runs (next_wake, run) WHERE next_wake IS NOT NULL;
@@ -63,9 +64,14 @@ CREATE TABLE waits (
 CREATE INDEX waits_due ON waits (wake_at, run, key) WHERE moot = 0;
 CREATE INDEX waits_of_run ON waits (run, wake_at);
 CREATE TABLE hooks (run INTEGER, key TEXT, token TEXT NOT NULL, opened_at REAL NOT NULL, PRIMARY KEY (run, key)) WITHOUT ROWID;
+CREATE TABLE sdk_messages (run TEXT PRIMARY KEY, owed INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX sdk_messages_owed ON sdk_messages (run) WHERE owed = 1;
+CREATE TABLE sdk_hooks (opened TEXT PRIMARY KEY, run TEXT NOT NULL, hook TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX sdk_hooks_hook ON sdk_hooks (hook, run);
+CREATE INDEX sdk_hooks_run ON sdk_hooks (run);
 `;
 
-const DATA_TABLES = ["meta", "workflows", "counts", "runs", "waits", "hooks"];
+const DATA_TABLES = ["meta", "workflows", "counts", "runs", "waits", "hooks", "sdk_messages", "sdk_hooks"];
 
 /** Any text, as it is stored; {@link givenText} is the way back. */
 export const storedText = (text: string): string => runStream(text).slice(RUN_PREFIX.length);

@@ -24,7 +24,6 @@ export const INDEXED_THREAD_TYPES: readonly IndexedThreadEvent["type"][] = [
 
 /** The fields of a row that a thread's events touch. */
 interface ThreadRow {
-  thread: boolean;
   workflow: string;
   status: ListedStatus;
   createdAt: number;
@@ -36,7 +35,6 @@ interface ThreadRow {
 
 /** Folds one event into `row`, which it edits. `first`: nothing is known of the thread yet. */
 export const foldThreadIntoIndex = (row: ThreadRow, event: ThreadEvent, first: boolean): void => {
-  row.thread = true;
   if (first && event.type !== "ThreadStarted" && event.type !== "ThreadCheckpointPut")
     row.problem ??= `the first event of interest, at revision ${row.revision}, is ${event.type} and not ThreadStarted`;
   switch (event.type) {

@@ -57,7 +57,7 @@ export interface WaitQueries {
 
 export const waitQueries = (database: DatabaseSync): WaitQueries => {
   const due = database.prepare(
-    `SELECT runs.run AS run, waits.key AS key, kind, wake_at FROM waits INDEXED BY waits_due CROSS JOIN runs ON runs.id = waits.run
+    `SELECT runs.run AS run, waits.key AS key, waits.kind AS kind, wake_at FROM waits INDEXED BY waits_due CROSS JOIN runs ON runs.id = waits.run
      WHERE moot = 0 AND (wake_at, waits.run, waits.key) > (?, ?, ?) AND wake_at <= ? ORDER BY wake_at, waits.run, waits.key LIMIT ?`,
   );
   const soonest = database.prepare(

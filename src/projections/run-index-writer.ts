@@ -13,8 +13,9 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { HistoryEvent } from "../events/catalogue.ts";
 import type { Position, RecordedEvent } from "../events/event-log.ts";
 import { RUN_PREFIX } from "../events/stream-names.ts";
-import { foldIntoIndex, keepsNoWaits, newRunChange, type RunChange } from "./run-index-fold.ts";
+import { foldIntoIndex, KINDS, keepsNoWaits, newRunChange, type RunChange } from "./run-index-fold.ts";
 import { givenText, storedText } from "./run-index-schema.ts";
+import { sdkWriter } from "./run-index-sdk.ts";
 import { STATUSES } from "./run-state.ts";
 
 /** The order is the storage format: a kind is stored as its place here, as a status is in {@link STATUSES}. */
@@ -51,6 +52,7 @@ export const indexWriter = (database: DatabaseSync, decode: DecodeForIndex): Ind
     const change: RunChange = {
       ...newRunChange(first),
       id: Number(row.id),
+      kind: KINDS[Number(row.kind)] ?? "run",
       workflow: givenText(String(row.name)),
       status: STATUSES[counted.status] ?? "pending",
       createdAt: Number(row.created_at),
@@ -66,14 +68,15 @@ export const indexWriter = (database: DatabaseSync, decode: DecodeForIndex): Ind
   };
 
   const save = ({ run, change, counted, formerId }: Touched, workflows: Map<string, number>): void => {
-    const workflow = counted?.workflow ?? workflowNumber(sql, workflows, change.workflow);
+    const workflow = counted?.workflow ?? workflowNumber(sql, workflows, change);
     const status = STATUSES.indexOf(change.status);
     const { revision, position } = change;
     const problem = change.problem === undefined ? null : JSON.stringify(change.problem);
     if (change.id === undefined || counted === undefined) {
       const [nextWake, ready] = outlookOfNew(change);
       const { lastInsertRowid } = sql.insert.run(
-        ...[formerId ?? null, run, workflow, status, change.createdAt, change.endedAt ?? null],
+        ...[formerId ?? null, run, KINDS.indexOf(change.kind), workflow, status],
+        ...[change.createdAt, change.endedAt ?? null],
         ...[text(change.key), text(change.tenant), text(change.codeVersion)],
         ...[revision, position, problem, nextWake, ready],
       );
@@ -81,13 +84,7 @@ export const indexWriter = (database: DatabaseSync, decode: DecodeForIndex): Ind
       sql.count.run(workflow, status, 1);
       return;
     }
-    if (keepsNoWaits(change)) {
-      sql.clearWaits.run(change.id);
-      sql.clearHooks.run(change.id);
-    } else {
-      endWaits(sql, change.id, change);
-      writeWaits(sql, change.id, change);
-    }
+    if (change.kind === "run") saveWaits(sql, change.id, change);
     const [nextWake, ready] = keepsNoWaits(change) ? NOTHING_AHEAD : outlook(sql, change.id);
     if (counted.status === status && counted.endedAt === change.endedAt)
       sql.update.run(revision, position, problem, nextWake, ready, change.id);
@@ -122,7 +119,11 @@ export const indexWriter = (database: DatabaseSync, decode: DecodeForIndex): Ind
     for (const one of touched.values()) save(one, workflows);
   };
 
-  const write = (events: readonly RecordedEvent[]): void => fold(events, new Map());
+  const sdk = sdkWriter(database);
+  const write = (events: readonly RecordedEvent[]): void => {
+    fold(events, new Map());
+    sdk.write(events);
+  };
 
   const refold = (runId: string, events: readonly RecordedEvent[]): void => {
     const run = storedText(runId);
@@ -147,7 +148,7 @@ const statements = (database: DatabaseSync) => ({
     "SELECT runs.*, workflows.name FROM runs JOIN workflows ON workflows.id = runs.workflow WHERE run = ?",
   ),
   insert: database.prepare(
-    "INSERT INTO runs (id, run, workflow, status, created_at, ended_at, key, tenant, code_version, revision, position, problem, next_wake, ready) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "INSERT INTO runs (id, run, kind, workflow, status, created_at, ended_at, key, tenant, code_version, revision, position, problem, next_wake, ready) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
   ),
   update: database.prepare(
     "UPDATE runs SET revision = ?, position = ?, problem = ?, next_wake = ?, ready = ? WHERE id = ?",
@@ -159,8 +160,8 @@ const statements = (database: DatabaseSync) => ({
   count: database.prepare(
     "INSERT INTO counts (workflow, status, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
   ),
-  findWorkflow: database.prepare("SELECT id FROM workflows WHERE name = ?"),
-  addWorkflow: database.prepare("INSERT INTO workflows (name) VALUES (?)"),
+  findWorkflow: database.prepare("SELECT id FROM workflows WHERE name = ? AND kind = ?"),
+  addWorkflow: database.prepare("INSERT INTO workflows (name, kind) VALUES (?, ?)"),
   putWait: database.prepare(
     "INSERT INTO waits (run, key, kind, wake_at, correlation, moot) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
   ),
@@ -194,6 +195,16 @@ const outlookOfNew = (change: RunChange): readonly [number | null, 0 | 1] => {
   return [null, 1];
 };
 
+const saveWaits = (sql: Statements, id: number, change: RunChange): void => {
+  if (keepsNoWaits(change)) {
+    sql.clearWaits.run(id);
+    sql.clearHooks.run(id);
+    return;
+  }
+  endWaits(sql, id, change);
+  writeWaits(sql, id, change);
+};
+
 const endWaits = (sql: Statements, id: number, change: RunChange): void => {
   for (const key of change.mooted) sql.mootWait.run(id, storedText(key));
   for (const [key, wait] of change.waits) if (wait === undefined) sql.endWait.run(id, storedText(key));
@@ -215,11 +226,16 @@ const writeWaits = (sql: Statements, id: number, change: RunChange): void => {
     if (hook !== undefined) sql.putHook.run(id, storedText(key), storedText(hook.token), hook.openedAt);
 };
 
-const workflowNumber = (sql: Statements, known: Map<string, number>, name: string): number => {
+const workflowNumber = (
+  sql: Statements,
+  known: Map<string, number>,
+  { kind, workflow }: RunChange,
+): number => {
+  const name = `${kind} ${workflow}`;
   const cached = known.get(name);
   if (cached !== undefined) return cached;
-  const stored = storedText(name);
-  const found = sql.findWorkflow.get(stored)?.id ?? sql.addWorkflow.run(stored).lastInsertRowid;
+  const stored = [storedText(workflow), KINDS.indexOf(kind)] as const;
+  const found = sql.findWorkflow.get(...stored)?.id ?? sql.addWorkflow.run(...stored).lastInsertRowid;
   known.set(name, Number(found));
   return Number(found);
 };

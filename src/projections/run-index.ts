@@ -27,6 +27,13 @@ import {
 } from "./run-index-queries.ts";
 import { indexError, isDamage, openIndexDatabase, reopenDamaged, trouble } from "./run-index-schema.ts";
 import {
+  type SdkHook,
+  type SdkHookQuery,
+  type SdkOwedRun,
+  type SdkQueries,
+  sdkQueries,
+} from "./run-index-sdk.ts";
+import {
   type DueQuery,
   type DueWait,
   type OpenWait,
@@ -80,6 +87,14 @@ export interface RunIndex {
   waits(runId: string, options?: AskOptions): Promise<readonly OpenWait[]>;
   /** Runs that this version cannot read, at most `limit` (default 20, held between 1 and 1,000), by id. */
   problems(limit?: number, options?: AskOptions): Promise<readonly UnreadableRun[]>;
+  /** What a World of the Workflow SDK asks. */
+  readonly sdk: {
+    /** Hooks that can be answered, by the events that made them. */
+    hooks(query: SdkHookQuery): Promise<readonly SdkHook[]>;
+    hook(hookId: string): Promise<SdkHook | undefined>;
+    /** Runs that wait for a message which nobody has sent. */
+    owed(): Promise<readonly SdkOwedRun[]>;
+  };
   /** Brings the index to the log's present end. Calls that overlap share their work. */
   catchUp(): Promise<void>;
   /**
@@ -100,6 +115,7 @@ interface Opened {
   readonly runs: RunQueries;
   readonly waits: WaitQueries;
   readonly latencies: RunLatencies;
+  readonly sdk: SdkQueries;
   close(): void;
 }
 
@@ -117,6 +133,7 @@ export const openRunIndex = (log: EventLog, options: RunIndexOptions = {}): RunI
     const runs = onDemand(() => runQueries(database));
     const waits = onDemand(() => waitQueries(database));
     const latencies = onDemand(() => runLatencies(database, log));
+    const sdk = onDemand(() => sdkQueries(database));
     return {
       catchUp: catchUpOf(database, log, decodeForIndex, options.onProgress),
       get runs() {
@@ -127,6 +144,9 @@ export const openRunIndex = (log: EventLog, options: RunIndexOptions = {}): RunI
       },
       get latencies() {
         return latencies();
+      },
+      get sdk() {
+        return sdk();
       },
       close: () => database.close(),
     };
@@ -188,6 +208,12 @@ export const openRunIndex = (log: EventLog, options: RunIndexOptions = {}): RunI
     waits: (runId, asked) => ask(({ waits }) => waits.waits(runId), asked),
     owed: (limit, asked) =>
       ask(({ waits }) => (limit >= 1 ? waits.owed(Math.floor(limit), clock()) : []), asked),
+
+    sdk: {
+      hooks: (query) => ask(({ sdk }) => sdk.hooks(query), undefined),
+      hook: (hookId) => ask(({ sdk }) => sdk.hook(hookId), undefined),
+      owed: () => ask(({ sdk }) => sdk.owed(), undefined),
+    },
 
     catchUp: () => ask(() => undefined, undefined),
 

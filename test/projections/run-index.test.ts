@@ -40,6 +40,7 @@ describe("list", () => {
     expect(page.cursor).toBeUndefined();
     expect(page.runs[4]).toEqual({
       runId: "a",
+      kind: "run",
       workflow: "orders",
       status: "pending",
       createdAt: 1_000,
@@ -51,6 +52,7 @@ describe("list", () => {
     });
     expect(page.runs[2]).toEqual({
       runId: "c",
+      kind: "run",
       workflow: "mail",
       status: "completed",
       createdAt: 3_000,
@@ -77,6 +79,29 @@ describe("list", () => {
     expect(ids(await index.list({ key: "k1", status: "completed" }))).toEqual(["c"]);
     expect(ids(await index.list({ createdAfter: 2_000, createdBefore: 4_000 }))).toEqual(["c", "b"]);
     expect(ids(await index.list({ workflow: "orders", createdAfter: 2_001 }))).toEqual(["e", "d"]);
+  });
+
+  it("answers the oldest first where that is asked for, also within a time and a page", async () => {
+    const { index } = await seeded();
+    const order = "oldest";
+    expect(ids(await index.list({ order }))).toEqual(["a", "b", "c", "d", "e"]);
+    expect(ids(await index.list({ order, createdAfter: 2_000, createdBefore: 4_000 }))).toEqual(["b", "c"]);
+    const page = await index.list({ order, workflow: "orders", limit: 2 });
+    expect(ids(page)).toEqual(["a", "b"]);
+    const next = { order, workflow: "orders", cursor: page.cursor as string } as const;
+    expect(ids(await index.list(next))).toEqual(["d", "e"]);
+    expect(ids(await index.list({ ...next, createdAfter: 4_001 }))).toEqual(["e"]);
+  });
+
+  it("a run whose id is empty is in every order, at the bound of a time too", async () => {
+    const { log, index } = scene();
+    for (const id of ["b", "", "a"]) await put(log, id, created("orders", 7));
+    for (const order of ["newest", "oldest"] as const)
+      expect(ids(await index.list({ order, createdAfter: 7, createdBefore: 8 })).sort()).toEqual([
+        "",
+        "a",
+        "b",
+      ]);
   });
 
   it("breaks ties of time by run id, descending", async () => {

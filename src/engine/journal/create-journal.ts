@@ -67,7 +67,7 @@ export const createJournal = (
     getRun: async (runId) => recordOf(runId, await session(runId).current()),
     listRuns: async (workflow, limit) => {
       if (limit <= 0) return [];
-      const { runs } = await index().list({ workflow, limit });
+      const { runs } = await index().list({ kind: "run", workflow, limit });
       const records = await mapConcurrent(runs, LIST_READS, ({ runId }) => journal.getRun(runId));
       return records.filter((record) => record !== undefined);
     },

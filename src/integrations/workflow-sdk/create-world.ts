@@ -11,17 +11,16 @@ import { SPEC_VERSION } from "../../executor/spec-version.ts";
 import type { World } from "../../executor/world.ts";
 import type { WorkflowRun } from "../../executor/world-entities.ts";
 import type { Event } from "../../executor/world-events.ts";
+import { openRunIndex, type RunIndex } from "../../projections/run-index.ts";
 import { type ChunksState, chunkFold } from "./chunk-fold.ts";
 import { type Deliveries, startDeliveries } from "./deliveries.ts";
-import { Directory } from "./directory.ts";
 import { newUlid } from "./ids.ts";
 import { openStore } from "./open-store.ts";
 import { sendMessage } from "./queue.ts";
 import { type QueueState, queueFold } from "./queue-fold.ts";
-import { strandedRuns } from "./recovery.ts";
 import { type SdkRunState, sdkRunFold } from "./run-fold.ts";
 import { createSessionPool, type SessionPool } from "./session-pool.ts";
-import { keyOfRun, settingsOf, type WorldOptions } from "./settings.ts";
+import { keyOfRun, type Settings, settingsOf, type WorldOptions } from "./settings.ts";
 import { createStorage } from "./storage.ts";
 import { createStreamer } from "./streamer.ts";
 import { createQueueHandler, createTransport } from "./transport.ts";
@@ -42,10 +41,30 @@ interface Opened {
   readonly runs: SessionPool<SdkRunState, Event>;
   readonly queues: SessionPool<QueueState, SdkQueueEvent>;
   readonly chunks: SessionPool<ChunksState, SdkChunkEvent>;
-  readonly directory: Directory;
+  /** Opened at the first question. */
+  readonly index: () => RunIndex;
+  close(): Promise<void>;
 }
 
 const GRACE_MS = 5_000;
+
+const openedOn = (log: EventLog, { store, index: path, clock }: Settings): Opened => {
+  let index: RunIndex | undefined;
+  return {
+    log,
+    runs: createSessionPool(log, sdkRunFold),
+    queues: createSessionPool(log, queueFold),
+    chunks: createSessionPool(log, chunkFold),
+    index: () => {
+      index ??= openRunIndex(log, { path, clock });
+      return index;
+    },
+    async close() {
+      await index?.close();
+      if (typeof store === "string") await log.close();
+    },
+  };
+};
 
 /**
  * Makes a World for the Workflow SDK: name this package's `runstream/workflow-sdk` as its target world, or hand the result to `setWorld`.
@@ -66,13 +85,7 @@ export const createWorld = <MessageId extends string = string>(
   const open = (): Promise<Opened> => {
     if (closed !== undefined)
       return Promise.reject(new Error("This World is closed. Make another one with createWorld()."));
-    opened ??= openStore(settings.store, settings.durability).then((log) => ({
-      log,
-      runs: createSessionPool(log, sdkRunFold),
-      queues: createSessionPool(log, queueFold),
-      chunks: createSessionPool(log, chunkFold),
-      directory: new Directory(log),
-    }));
+    opened ??= openStore(settings.store, settings.durability).then((log) => openedOn(log, settings));
     // An opening that failed is tried again: the file may be there next time.
     opened.catch(() => {
       opened = undefined;
@@ -81,12 +94,14 @@ export const createWorld = <MessageId extends string = string>(
   };
 
   const begin = async (): Promise<Deliveries> => {
-    const { log, queues } = await open();
-    const stranded = await strandedRuns(log);
-    for (const { runId, workflowName } of stranded)
-      await sendMessage(queues, settings.workflowQueue(workflowName), { runId }, {}, clock());
-    if (stranded.length > 0)
-      logger.info("Runs that no message was on its way to were sent one", { runs: stranded.length });
+    const { log, index, queues } = await open();
+    // Messages that were sent are in the log until they are done. What a crash leaves behind is a run that was created, or that received
+    // something, right before the message about it would have been sent.
+    const owed = await index().sdk.owed();
+    for (const { runId, workflow } of owed)
+      await sendMessage(queues, settings.workflowQueue(workflow), { runId }, {}, clock());
+    if (owed.length > 0)
+      logger.info("Runs that no message was on its way to were sent one", { runs: owed.length });
     const { group, concurrency } = settings;
     return startDeliveries({ log, queues, transport, group, concurrency, clock, logger });
   };
@@ -95,8 +110,7 @@ export const createWorld = <MessageId extends string = string>(
     const deliveries = await started?.catch(() => undefined);
     await deliveries?.stop(GRACE_MS);
     transport.close();
-    const { log } = (await opened?.catch(() => undefined)) ?? {};
-    if (typeof settings.store === "string") await log?.close();
+    await (await opened?.catch(() => undefined))?.close();
   };
 
   return {

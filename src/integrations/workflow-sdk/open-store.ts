@@ -4,7 +4,8 @@ import { isServerAddress } from "../../store-eventstore/address.ts";
 import { createMemoryLog } from "../../store-memory/index.ts";
 import { openSqliteLog } from "../../store-sqlite/index.ts";
 
-const MEMORY = ":memory:";
+/** The name of a store, and of an index, that is this process's alone. */
+export const MEMORY = ":memory:";
 
 /** Throws `StoreError`, by rejection, where the store cannot be opened. An EventLog is answered as it is. */
 export const openStore = async (

@@ -8,13 +8,16 @@ export const MAX_PAGE = 1_000;
 export const pageLimit = ({ limit }: PaginationOptions, otherwise: number): number =>
   limit === undefined || !(limit >= 1) ? otherwise : Math.min(Math.floor(limit), MAX_PAGE);
 
+/** The refusal of a cursor that no page answered. */
+export const foreignCursor = (cursor: string): WorkflowWorldError =>
+  new WorkflowWorldError(`The cursor ${JSON.stringify(cursor)} is none of this World's. Begin without one.`, {
+    status: 400,
+  });
+
 /** The place that a cursor names. Throws a WorkflowWorldError of status 400 for one that no page answered. */
 export const placeOf = (cursor: string): number => {
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw new WorkflowWorldError(
-    `The cursor ${JSON.stringify(cursor)} is none of this World's. Begin without one.`,
-    { status: 400 },
-  );
+  throw foreignCursor(cursor);
 };
 
 /**

@@ -17,6 +17,19 @@ test("without options and environment a World has its defaults", () => {
   ]);
 });
 
+test.each([
+  [{}, {}, "./runstream.db-index"],
+  [{ store: "a.db" }, {}, "a.db-index"],
+  [{ store: "a.db" }, { RUNSTREAM_INDEX: "env" }, "a.db-index"],
+  [{}, { RUNSTREAM_STORE: "b.db" }, "b.db-index"],
+  [{}, { RUNSTREAM_STORE: "b.db", RUNSTREAM_INDEX: "env" }, "env"],
+  [{ index: "own" }, { RUNSTREAM_INDEX: "env" }, "own"],
+  [{ store: ":memory:" }, {}, ":memory:"],
+  [{ store: "esdb://localhost:2113?tls=false" }, {}, ":memory:"],
+])("the run index of %o in %o is %s", (options, env, index) => {
+  expect(settingsOf(options, env).index).toBe(index);
+});
+
 test("the environment speaks where an option does not, and an empty variable says nothing", () => {
   const env = {
     RUNSTREAM_STORE: "env.db",

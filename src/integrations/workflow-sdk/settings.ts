@@ -2,6 +2,8 @@
 import { hkdfSync } from "node:crypto";
 import { consoleLogger, type Logger } from "../../engine/logger.ts";
 import type { EventLog } from "../../events/event-log.ts";
+import { isServerAddress } from "../../store-eventstore/address.ts";
+import { MEMORY } from "./open-store.ts";
 
 export interface WorldOptions {
   /**
@@ -9,6 +11,12 @@ export interface WorldOptions {
    * which is then closed by its owner. Default: `RUNSTREAM_STORE`, or `./runstream.db`.
    */
   readonly store?: string | EventLog;
+  /**
+   * The run index's file, from which lists are answered and a start knows what was left behind. Runstream's other programs may share it, and
+   * it may be deleted at any time. Default: `RUNSTREAM_INDEX` where the store is not given here, or `<store>-index` beside a file, else in
+   * memory: then each start reads the beginnings, ends, hooks and messages of all runs once.
+   */
+  readonly index?: string;
   /**
    * Of a file: `"full"` (default) has every answered write on the disk; `"normal"` survives a crash of the process, and a power cut may
    * take the last moments. Default: `RUNSTREAM_DURABILITY`.
@@ -32,6 +40,7 @@ export interface WorldOptions {
 
 export interface Settings {
   readonly store: string | EventLog;
+  readonly index: string;
   readonly durability: "full" | "normal";
   readonly baseUrl: () => string;
   readonly deploymentId: string;
@@ -57,8 +66,12 @@ export const settingsOf = (options: WorldOptions, env: NodeJS.ProcessEnv): Setti
   const { concurrency = DEFAULT_CONCURRENCY } = options;
   if (!Number.isSafeInteger(concurrency) || concurrency < 1)
     throw new RangeError(`concurrency is ${concurrency}; it is a whole number of 1 or more.`);
+  const store = options.store ?? (env.RUNSTREAM_STORE || DEFAULT_STORE);
+  // An index belongs to one log: the environment's is not the one of a store that the options name.
+  const told = options.index ?? (options.store === undefined ? env.RUNSTREAM_INDEX : undefined);
   return {
-    store: options.store ?? (env.RUNSTREAM_STORE || DEFAULT_STORE),
+    store,
+    index: told || indexBeside(store),
     durability: durabilityFrom(options.durability ?? env.RUNSTREAM_DURABILITY),
     baseUrl: () =>
       options.baseUrl ?? (env.RUNSTREAM_BASE_URL || `http://localhost:${env.PORT || DEFAULT_PORT}`),
@@ -74,6 +87,9 @@ export const settingsOf = (options: WorldOptions, env: NodeJS.ProcessEnv): Setti
     clock: options.clock ?? (() => Date.now()),
   };
 };
+
+const indexBeside = (store: string | EventLog): string =>
+  typeof store !== "string" || store === MEMORY || isServerAddress(store) ? MEMORY : `${store}-index`;
 
 const durabilityFrom = (text: string | undefined): "full" | "normal" => {
   if (text === undefined || text === "" || text === "full") return "full";

@@ -30,26 +30,26 @@ import type {
   PaginationOptions,
   ResolveData,
 } from "../../executor/world-events.ts";
+import type { RunIndex } from "../../projections/run-index.ts";
 import { decideEvent } from "./decide.ts";
-import type { Directory } from "./directory.ts";
 import { fromStored, resolved } from "./event-form.ts";
 import { fresh } from "./fresh.ts";
 import { newRunId, runIdFault } from "./ids.ts";
+import { listedHooks, listedRuns } from "./lists.ts";
 import { MAX_PAGE, pageOf } from "./pages.ts";
 import type { AnyRequest } from "./requests.ts";
-import { liveHook, type SdkRunState, sdkRunFold } from "./run-fold.ts";
+import { liveHook, type SdkRunState } from "./run-fold.ts";
 import type { SessionPool } from "./session-pool.ts";
-import { reserveToken, tokenHolder } from "./tokens.ts";
+import { reserveToken, type StateOf, tokenHolder } from "./tokens.ts";
 
-/** What a page of steps and hooks holds unless told; of runs; of events it is {@link MAX_PAGE}. */
+/** What a page of steps and hooks holds unless told; of events it is {@link MAX_PAGE}. */
 const PAGE = 20;
-const RUNS_PAGE = 200;
 
 /** The store and what is known of it; opened at the first use. */
 export interface Records {
   readonly log: EventLog;
   readonly runs: SessionPool<SdkRunState, Event>;
-  readonly directory: Directory;
+  readonly index: () => RunIndex;
 }
 
 export interface StorageOptions {
@@ -108,9 +108,8 @@ export const createStorage = ({ open, clock }: StorageOptions): Storage => {
     },
     hooks: {
       async get(hookId, { resolveData } = {}) {
-        const { directory } = await open();
-        await directory.catchUp();
-        const listed = directory.hook(hookId);
+        const { index } = await open();
+        const listed = await index().sdk.hook(hookId);
         const hook = listed === undefined ? undefined : liveHook(await stateOf(listed.runId), hookId);
         if (hook === undefined) throw new HookNotFoundError(hookId);
         return hookWith(hook, resolveData);
@@ -123,19 +122,15 @@ export const createStorage = ({ open, clock }: StorageOptions): Storage => {
         return hookWith(hook, resolveData);
       },
       async list({ runId, pagination = {}, resolveData }) {
-        const hooks = runId === undefined ? await allHooks(open, stateOf) : hooksOf(await stateOf(runId));
-        const page = pageOf(hooks, pagination, {
-          limit: PAGE,
-          descending: pagination.sortOrder !== "asc",
-          keep: (hook) => hook !== undefined,
-        });
-        return { ...page, data: page.data.map((hook) => hookWith(hook as Hook, resolveData)) };
+        const page =
+          runId === undefined
+            ? await listedHooks((await open()).index(), stateOf, pagination, PAGE)
+            : hooksOf(await stateOf(runId), pagination);
+        return { ...page, data: page.data.map((hook) => hookWith(hook, resolveData)) };
       },
     },
   };
 };
-
-type StateOf = (runId: string) => Promise<SdkRunState>;
 
 const runIdFor = (id: string | null, event: AnyRequest, now: number): string => {
   if (event.eventType !== "run_created") {
@@ -220,33 +215,10 @@ type ListRuns = Exclude<Parameters<Storage["runs"]["list"]>[0], undefined>;
 
 const runLister = (open: () => Promise<Records>): Storage["runs"]["list"] =>
   (async ({ workflowName, status, pagination = {}, resolveData }: ListRuns = {}) => {
-    const { log, directory } = await open();
-    await directory.catchUp();
-    const page = pageOf(directory.runs, pagination, {
-      limit: RUNS_PAGE,
-      descending: pagination.sortOrder !== "asc",
-      keep: (run) =>
-        (workflowName === undefined || run.workflowName === workflowName) &&
-        (status === undefined || run.status === status),
-    });
-    const data = [];
-    for (const { runId } of page.data) {
-      const run = await foldOf(log, runId);
-      if (run !== undefined) data.push(runWith(run, resolveData));
-    }
-    return { ...page, data };
+    const { log, index } = await open();
+    const page = await listedRuns(log, index(), { workflowName, status }, pagination);
+    return { ...page, data: page.data.map((run) => runWith(run, resolveData)) };
   }) as Storage["runs"]["list"];
-
-/** Beside the sessions: a listing must not push the runs out that are at work. */
-const foldOf = async (log: EventLog, runId: string): Promise<WorkflowRun | undefined> => {
-  const state = sdkRunFold.empty();
-  for await (const recorded of log.read(runStream(runId))) {
-    const decoded = sdkRunFold.decode(recorded);
-    if (isLeft(decoded)) throw StoreError.corrupt(decoded.left.message, decoded.left);
-    sdkRunFold.evolve(state, decoded.right);
-  }
-  return state.run;
-};
 
 const stepGetter = (stateOf: StateOf): Storage["steps"]["get"] =>
   (async (runId: string, stepId: string, { resolveData }: { resolveData?: ResolveData } = {}) => {
@@ -267,13 +239,9 @@ const stepLister = (stateOf: StateOf): Storage["steps"]["list"] =>
   }) as Storage["steps"]["list"];
 
 /** Hooks that are gone keep their places, so that a cursor stays true while others go. */
-const hooksOf = (state: SdkRunState): (Hook | undefined)[] =>
-  [...state.hooks.values()].map(({ hook }) => liveHook(state, hook.hookId));
-
-const allHooks = async (open: () => Promise<Records>, stateOf: StateOf): Promise<(Hook | undefined)[]> => {
-  const { directory } = await open();
-  await directory.catchUp();
-  const hooks: (Hook | undefined)[] = [];
-  for (const { runId, hookId } of directory.hooks) hooks.push(liveHook(await stateOf(runId), hookId));
-  return hooks;
+const hooksOf = (state: SdkRunState, pagination: PaginationOptions): PaginatedResponse<Hook> => {
+  const hooks = [...state.hooks.values()].map(({ hook }) => liveHook(state, hook.hookId));
+  const descending = pagination.sortOrder !== "asc";
+  const keep = (hook: Hook | undefined): boolean => hook !== undefined;
+  return pageOf(hooks, pagination, { limit: PAGE, descending, keep }) as PaginatedResponse<Hook>;
 };

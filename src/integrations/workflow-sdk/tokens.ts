@@ -16,7 +16,8 @@ export interface TokenHolder {
   readonly hookId: string;
 }
 
-type StateOf = (runId: string) => Promise<SdkRunState>;
+/** The state of a run after everything the log has now. */
+export type StateOf = (runId: string) => Promise<SdkRunState>;
 
 /** Who reserved the token last, whether or not that hook still lives. */
 export const tokenHolder = async (log: EventLog, token: string): Promise<TokenHolder | undefined> => {
