@@ -94,8 +94,7 @@ export { type HistoryEntry, readHistory, stateAt } from "./projections/history.t
 export { InvalidCursorError } from "./projections/invalid-cursor-error.ts";
 export { latencyOf, type RunLatency, type StepToStep } from "./projections/latency.ts";
 export { openRunIndex, type RunIndex } from "./projections/run-index.ts";
-export type { RunKind } from "./projections/run-index-fold.ts";
 export type { ListQuery, RunPage, RunSummary } from "./projections/run-index-queries.ts";
 export { type RunReport, runReport } from "./projections/run-report.ts";
-export type { ListedStatus, RunState } from "./projections/run-state.ts";
+export type { ListedStatus, RunKind, RunState } from "./projections/run-state.ts";
 export { type Timeline, timelineBuilder, timelineOf } from "./projections/timeline.ts";

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Runstream, RunstreamOptions } from "../embedded/runstream.ts";
-import { isThreadEvent } from "../events/catalogue.ts";
+import { isSdkEvent, isThreadEvent } from "../events/catalogue.ts";
 import type { EventLog } from "../events/event-log.ts";
 import { runIdOf, runStream } from "../events/stream-names.ts";
 import { isServerAddress } from "../store-eventstore/address.ts";
@@ -146,6 +146,12 @@ export const resolveRun = async (log: EventLog, typed: string): Promise<string> 
 /** Whether the stream of this id is a thread's. */
 export const isThread = async (log: EventLog, runId: string): Promise<boolean> => {
   for await (const event of log.read(runStream(runId), { max: 1 })) return isThreadEvent(event);
+  return false;
+};
+
+/** Whether the stream of this id is that of a run of the Workflow SDK. */
+export const isSdkRun = async (log: EventLog, runId: string): Promise<boolean> => {
+  for await (const event of log.read(runStream(runId), { max: 1 })) return isSdkEvent(event);
   return false;
 };
 

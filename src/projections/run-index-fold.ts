@@ -21,7 +21,7 @@ import type { Position, RecordedEvent } from "../events/event-log.ts";
 import { deadlineKey } from "./hook-keys.ts";
 import { foldSdkIntoIndex, guessSdkCreation, INDEXED_SDK_TYPES } from "./run-index-sdk-fold.ts";
 import { foldThreadIntoIndex, INDEXED_THREAD_TYPES } from "./run-index-threads.ts";
-import { isTerminal, type ListedStatus, type RunStatus } from "./run-state.ts";
+import { isTerminal, type ListedStatus, type RunKind, type RunStatus } from "./run-state.ts";
 
 /** The event types that the index is made of. */
 export const INDEXED_TYPES: readonly string[] = [
@@ -39,12 +39,6 @@ export const INDEXED_TYPES: readonly string[] = [
   ...INDEXED_THREAD_TYPES,
   ...INDEXED_SDK_TYPES,
 ];
-
-/** What a row is about: a run of the engine, a thread, or a run of the Workflow SDK. */
-export type RunKind = "run" | "thread" | "sdk";
-
-/** Every kind. The order is the storage format: a kind is stored as its place here. */
-export const KINDS: readonly RunKind[] = ["run", "thread", "sdk"];
 
 export interface WaitRow {
   readonly kind: "sleep" | "hookTimeout";

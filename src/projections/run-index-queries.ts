@@ -14,9 +14,8 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { Position } from "../events/event-log.ts";
 import { InvalidCursorError } from "./invalid-cursor-error.ts";
 import type { RunLatency } from "./latency.ts";
-import { KINDS, type RunKind } from "./run-index-fold.ts";
 import { givenText, inSnapshot, storedText } from "./run-index-schema.ts";
-import { type ListedStatus, STATUSES } from "./run-state.ts";
+import { KINDS, type ListedStatus, type RunKind, STATUSES } from "./run-state.ts";
 
 /** A run, a thread, or a run of the Workflow SDK, as the index knows it. Instants in epoch milliseconds; optional fields are absent where there is nothing. */
 export interface RunSummary {

@@ -15,9 +15,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { comparePositions, type Position, type RecordedEvent } from "../events/event-log.ts";
 import { RUN_PREFIX, SDK_QUEUE_PREFIX } from "../events/stream-names.ts";
-import { KINDS } from "./run-index-fold.ts";
 import { givenText, inSnapshot, storedText } from "./run-index-schema.ts";
-import { isTerminal, STATUSES } from "./run-state.ts";
+import { isTerminal, KINDS, STATUSES } from "./run-state.ts";
 
 /** A hook of a run of the Workflow SDK. `place` is where it stands in the order of all hooks. */
 export interface SdkHook {

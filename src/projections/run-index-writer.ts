@@ -13,10 +13,10 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { HistoryEvent } from "../events/catalogue.ts";
 import type { Position, RecordedEvent } from "../events/event-log.ts";
 import { RUN_PREFIX } from "../events/stream-names.ts";
-import { foldIntoIndex, KINDS, keepsNoWaits, newRunChange, type RunChange } from "./run-index-fold.ts";
+import { foldIntoIndex, keepsNoWaits, newRunChange, type RunChange } from "./run-index-fold.ts";
 import { givenText, storedText } from "./run-index-schema.ts";
 import { sdkWriter } from "./run-index-sdk.ts";
-import { STATUSES } from "./run-state.ts";
+import { KINDS, STATUSES } from "./run-state.ts";
 
 /** The order is the storage format: a kind is stored as its place here, as a status is in {@link STATUSES}. */
 export const WAIT_KINDS = ["sleep", "hookTimeout"] as const;

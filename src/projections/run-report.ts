@@ -31,6 +31,8 @@ export interface RunReport {
   readonly workflow: string;
   /** Set where this is a thread. */
   readonly thread?: true;
+  /** Set where this is a run of the Workflow SDK. */
+  readonly sdk?: true;
   readonly status: ListedStatus;
   /** Why it failed, or was cancelled. */
   readonly reason?: string;
@@ -55,12 +57,13 @@ export const runReport = (history: Iterable<HistoryEntry>): RunReport => reportO
 
 /** The report of a timeline that is at hand already. */
 export const reportOf = (timeline: Timeline): RunReport => {
-  const { workflow, thread, status, reason, createdAt, startedAt, endedAt } = timeline;
+  const { workflow, thread, sdk, status, reason, createdAt, startedAt, endedAt } = timeline;
   const steps = timeline.rows.filter((row) => row.kind === "step");
   const firstClaim = earliest(steps.flatMap(({ claims }) => claims.map(({ at }) => at)));
   return {
     workflow,
     ...(thread === undefined ? {} : { thread }),
+    ...(sdk === undefined ? {} : { sdk }),
     status,
     ...(reason === undefined ? {} : { reason }),
     ...(createdAt === undefined ? {} : { createdAt }),
@@ -77,7 +80,10 @@ export const reportOf = (timeline: Timeline): RunReport => {
     },
     retries: steps.reduce((sum, { retries }) => sum + retries.length, 0),
     waitingFor: endedAt === undefined ? awaitedBy(timeline) : [],
-    begunAgain: steps.filter(({ begun }) => begun > 1).map(({ key, name, begun }) => ({ key, name, begun })),
+    begunAgain: steps
+      // An attempt of the SDK's that is made after a failure was recorded is no second beginning.
+      .filter(({ begun, retries }) => begun - (sdk ? retries.length : 0) > 1)
+      .map(({ key, name, begun }) => ({ key, name, begun })),
   };
 };
 

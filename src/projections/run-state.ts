@@ -14,6 +14,12 @@ import { layeredOver, type MapLike } from "./layered-map.ts";
 
 export type RunStatus = "pending" | "running" | "completed" | "failed" | "cancelled";
 
+/** What a list may hold: a run of the engine, a thread, or a run of the Workflow SDK. */
+export type RunKind = "run" | "thread" | "sdk";
+
+/** Every kind. The run index stores a kind as its place here: the order stays, new ones go to the end. */
+export const KINDS: readonly RunKind[] = ["run", "thread", "sdk"];
+
 /** Where a run or a thread stands, as lists and reports have it. */
 export type ListedStatus = RunStatus | ThreadStatus;
 

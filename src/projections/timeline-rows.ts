@@ -92,6 +92,8 @@ export interface Timeline {
   status: ListedStatus;
   /** Set where this is a thread: it may go on after it has completed or failed, and its rows are those since it began anew. */
   thread?: true;
+  /** Set where this is a run of the Workflow SDK: a step's `begun` counts its attempts, and `reason` is the code of its error. */
+  sdk?: true;
   createdAt?: number;
   startedAt?: number;
   endedAt?: number;

@@ -10,6 +10,7 @@ export const foldSdkEvent = (timeline: Timeline, rows: Rows, event: SdkEvent): v
   const { createdAt: at, correlationId: key = "", eventData, bytes } = event.data;
   const fields = (eventData?.json ?? {}) as Readonly<Record<string, unknown>>;
   const row = rows.get(key);
+  timeline.sdk = true;
   switch (sdkNameOf(event.type)) {
     case "run_created":
       timeline.workflow = String(fields.workflowName);

@@ -88,8 +88,19 @@ it("its timeline and report are those of a run", async () => {
     { kind: "step", status: "failed", error: "devl[0]", attempts: 1 },
   ]);
   expect(reportOf(timeline)).toMatchObject({ steps: { ok: 1, failed: 1, running: 0 }, retries: 1 });
+  expect(reportOf(timeline)).toMatchObject({ sdk: true, begunAgain: [] });
   const prefix = timelineOf(entries.slice(0, 4));
   expect(prefix.rows).toMatchObject([{ kind: "step", status: "running", begun: 1 }]);
+});
+
+it("an attempt that no failure came before is a step begun more than once", async () => {
+  const log = createMemoryLog();
+  const world = worldOver(log);
+  const runId = await newRun(world);
+  await send(world, runId, step.lazy("s"), step.started("s"), step.retrying("s"), step.started("s"));
+  const entries: HistoryEntry[] = [];
+  for await (const entry of readHistory(log, runId)) entries.push(entry);
+  expect(reportOf(timelineOf(entries)).begunAgain).toEqual([{ key: "s", name: "add", begun: 3 }]);
 });
 
 it("a try that failed says why, and how long the next one is put off", async () => {

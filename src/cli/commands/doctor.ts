@@ -103,6 +103,7 @@ const blockedAmong = async (log: EventLog, index: RunIndex): Promise<UnreadableR
   let cursor: string | undefined;
   do {
     const page = await index.list({
+      kind: ["run", "thread"],
       status: RUNNABLE,
       limit: 1_000,
       ...(cursor !== undefined && { cursor }),

@@ -2,16 +2,18 @@
 import type { Command } from "commander";
 import type { Payload } from "../../events/payload.ts";
 import { sealedIn } from "../../events/sealed-facts.ts";
-import { formatDuration, formatInstant, waitName } from "../../projections/event-line.ts";
+import { formatDuration, formatInstant } from "../../projections/event-line.ts";
 import type { RunLatency } from "../../projections/latency.ts";
 import type { RunReport } from "../../projections/run-report.ts";
-import type { Timeline, TimelineRow } from "../../projections/timeline.ts";
-import { commandHint } from "../command-hint.ts";
+import type { RunKind } from "../../projections/run-state.ts";
+import type { Timeline } from "../../projections/timeline.ts";
 import type { GlobalOptions } from "../command-options.ts";
 import { payloadLines } from "../payload-text.ts";
+import { rowTable } from "../row-table.ts";
+import { sdkPayload, sdkPayloadLines } from "../sdk-payload.ts";
 import { ERASED } from "../sealed-words.ts";
 import { resolveRun, withLog } from "../store.ts";
-import { type Cell, harmless, out, print, printJson, statusText, table } from "../terminal.ts";
+import { harmless, out, print, printJson, statusText } from "../terminal.ts";
 import { waitText } from "../wait-text.ts";
 
 export const registerShow = (program: Command): void => {
@@ -38,15 +40,14 @@ Examples:
   $ runstream show wrun_1a2b3c
   $ runstream show 1a2b --json | jq .waitingFor`;
 
-/** More rows than that are cut from the middle: history has them all. */
-const MOST_ROWS = 60;
-
 interface Shown {
   readonly runId: string;
   readonly store: string;
-  readonly created: { readonly input?: Payload; readonly key?: string } | undefined;
+  readonly created: { readonly input?: Payload | undefined; readonly key?: string } | undefined;
   /** Absent where the run has not completed. */
-  readonly completed: { readonly output?: Payload } | undefined;
+  readonly completed: { readonly output?: Payload | undefined } | undefined;
+  /** What a run of the Workflow SDK failed with, as it wrote it. */
+  readonly error: Payload | undefined;
   readonly report: RunReport;
   readonly latency: RunLatency;
   readonly timeline: Timeline;
@@ -65,6 +66,7 @@ const show = async (typed: string, options: GlobalOptions): Promise<void> => {
   let created: Shown["created"];
   let completed: Shown["completed"];
   let erased = false;
+  let error: Shown["error"];
   const runId = await withLog(options, async (log) => {
     const id = await resolveRun(log, typed);
     for await (const entry of readHistory(log, id)) {
@@ -77,6 +79,10 @@ const show = async (typed: string, options: GlobalOptions): Promise<void> => {
       erased ||= sealedIn(event) === "erased";
       if (event.type === "RunCompleted" && timeline.status === "completed") completed ??= event.data;
       if (event.type === "ThreadCompleted") completed = event.data;
+      if (event.type === "SdkRunCreated") created ??= { input: sdkPayload(event, "input") };
+      if (event.type === "SdkRunCompleted" && timeline.status === "completed")
+        completed ??= { output: sdkPayload(event, "output") };
+      if (event.type === "SdkRunFailed" && timeline.status === "failed") error ??= sdkPayload(event, "error");
     }
     return id;
   });
@@ -86,6 +92,7 @@ const show = async (typed: string, options: GlobalOptions): Promise<void> => {
     store: options.store,
     created,
     completed,
+    error,
     report,
     latency: latencies.latency(),
     timeline,
@@ -94,13 +101,19 @@ const show = async (typed: string, options: GlobalOptions): Promise<void> => {
   return json ? printJson(asJson(shown)) : print(asText(shown));
 };
 
+const kindOf = ({ thread, sdk }: RunReport): RunKind => {
+  if (thread) return "thread";
+  return sdk ? "sdk" : "run";
+};
+
 const asJson = (shown: Shown): Record<string, unknown> => {
-  const { runId, created, completed, report, latency, timeline, erased } = shown;
+  const { runId, created, completed, error, report, latency, timeline, erased } = shown;
   const payloads = { input: created?.input, output: completed?.output };
   const types = Object.entries(payloads).filter(([, payload]) => payload?.types !== undefined);
   const sealed = Object.entries(payloads).filter(([, payload]) => payload?.sealed !== undefined);
   return {
     runId,
+    kind: kindOf(report),
     key: created?.key,
     revision: timeline.revision,
     ...report,
@@ -108,7 +121,7 @@ const asJson = (shown: Shown): Record<string, unknown> => {
     ...(latency.stepToStep !== undefined && { stepToStep: latency.stepToStep }),
     input: payloads.input?.json,
     output: payloads.output?.json,
-    ...(report.status === "failed" && { error: { message: report.reason } }),
+    ...(report.status === "failed" && { error: report.sdk ? error?.json : { message: report.reason } }),
     ...(types.length > 0 && { types: Object.fromEntries(types.map(([name, it]) => [name, it?.types])) }),
     ...(sealed.length > 0 && { sealed: Object.fromEntries(sealed.map(([name, it]) => [name, it?.sealed])) }),
     rows: timeline.rows,
@@ -126,8 +139,11 @@ const asText = (shown: Shown): string => {
     ],
   ];
   if (created?.key !== undefined) facts.push(["key", harmless(created.key)]);
-  facts.push(["input", payloadFact(created?.input)]);
-  if (completed !== undefined) facts.push(["output", payloadFact(completed.output)]);
+  const fact = report.sdk ? sdkPayloadFact : payloadFact;
+  if (report.sdk) facts.push(["kind", "run of the Workflow SDK"]);
+  facts.push(["input", fact(created?.input)]);
+  if (completed !== undefined) facts.push(["output", fact(completed.output)]);
+  if (shown.error !== undefined) facts.push(["error", fact(shown.error)]);
   if (report.createdAt !== undefined) facts.push(["created", formatInstant(report.createdAt)]);
   if (report.endedAt !== undefined)
     facts.push(["over", `${formatInstant(report.endedAt)}, after ${formatDuration(report.durationMs ?? 0)}`]);
@@ -151,93 +167,25 @@ const asText = (shown: Shown): string => {
   if (waitingFor.length > 0)
     parts.push(`Waiting for\n${waitingFor.map((wait) => `  ${waitText(wait)}`).join("\n")}`);
   else if (report.endedAt === undefined && steps.running === 0 && !shown.erased)
-    parts.push(
-      report.thread
-        ? 'Waiting for nothing: "runstream continue" carries it on, unless some process does.'
-        : "Waiting for nothing: it goes on when a worker runs.",
-    );
+    parts.push(`Waiting for nothing: ${GOES_ON[kindOf(report)]}`);
   if (begunAgain.length > 0)
     parts.push(
       `Begun more than once\n${begunAgain.map(({ key: step, begun }) => `  ${harmless(step)}, ${begun} times`).join("\n")}`,
     );
-  if (timeline.rows.length > 0) parts.push(`What it did\n${rowTable(shown)}`);
+  if (timeline.rows.length > 0)
+    parts.push(`What it did\n${rowTable(shown.runId, shown.store, report, timeline)}`);
   return parts.join("\n\n");
+};
+
+const GOES_ON: Readonly<Record<RunKind, string>> = {
+  run: "it goes on when a worker runs.",
+  thread: '"runstream continue" carries it on, unless some process does.',
+  sdk: "it goes on when its application runs.",
 };
 
 /** As the value of a fact: its further lines stand below the first. */
 const payloadFact = (payload: Payload | undefined): string =>
   payloadLines(payload).join(`\n${" ".repeat(14)}`);
 
-const rowTable = ({ runId, store, report, timeline: { rows } }: Shown): string => {
-  const createdAt = report.createdAt ?? 0;
-  const half = MOST_ROWS / 2;
-  const cut = rows.length - MOST_ROWS;
-  const shown = cut > 0 ? [...rows.slice(0, half), ...rows.slice(-half)] : rows;
-  const lines = shown.map((row): (string | Cell)[] => {
-    const { at, what, took, state } = cellsOf(row, report);
-    const since = at === undefined ? "" : formatDuration(Math.max(0, at - createdAt));
-    return [`  ${since}`, harmless(what), took === undefined ? "" : formatDuration(took), state];
-  });
-  if (cut > 0)
-    lines.splice(half, 0, ["  …", `${cut} more: ${commandHint(["history", runId], store)}`, "", ""]);
-  return table([["  AFTER", "WHAT", "TOOK", "RESULT"], ...lines]);
-};
-
-interface Cells {
-  readonly at?: number;
-  readonly what: string;
-  readonly took?: number;
-  readonly state: Cell;
-}
-
-const cellsOf = (row: TimelineRow, { createdAt = 0, endedAt }: RunReport): Cells => {
-  const unless = (pending: string, status: string): string =>
-    status === pending && endedAt !== undefined ? `${status} when the run ended` : status;
-  switch (row.kind) {
-    case "step": {
-      // From the first body on: what a crash cost is part of how long the run took.
-      const first = (row.claims.find(({ releasedAt }) => releasedAt === undefined) ?? row.claims[0])?.at;
-      const at = first ?? row.startedAt ?? row.finishedAt;
-      const color = row.status === "ok" ? out.green : row.status === "failed" ? out.red : out.cyan;
-      const last = row.startedAt ?? row.claims.findLast(({ releasedAt }) => releasedAt === undefined)?.at;
-      const when =
-        last === undefined ? "" : `, the last time after ${formatDuration(Math.max(0, last - createdAt))}`;
-      const recovered = row.recovered === undefined ? "" : `, recovered from: ${harmless(row.recovered)}`;
-      const again = row.begun > 1 ? `, begun ${row.begun} times${when}` : "";
-      const why = row.error === undefined ? "" : `: ${harmless(row.error)}`;
-      return {
-        ...(at !== undefined && { at }),
-        what: `step ${row.key}`,
-        ...(row.durationMs !== undefined && { took: row.durationMs }),
-        state: { text: `${unless("running", row.status)}${again}${why}${recovered}`, color },
-      };
-    }
-    case "sleep":
-      return {
-        at: row.scheduledAt,
-        what: `sleep ${waitName(row.key)}`,
-        ...(row.endedAt !== undefined && { took: row.endedAt - row.scheduledAt }),
-        state: { text: unless("waiting", row.status), color: out.blue },
-      };
-    case "hook":
-      return {
-        at: row.openedAt,
-        what: `wait for ${row.token}`,
-        ...(row.waitedMs !== undefined && { took: row.waitedMs }),
-        state: { text: unless("open", row.status), color: out.magenta },
-      };
-    case "question":
-      return {
-        at: row.askedAt,
-        what: `question ${row.key}: ${row.reason}`,
-        ...(row.waitedMs !== undefined && { took: row.waitedMs }),
-        state: { text: unless("open", row.status), color: out.magenta },
-      };
-    case "now":
-    case "random":
-    case "uuid":
-      return { at: row.at, what: `read ${row.key}`, state: { text: "recorded", color: out.dim } };
-    default:
-      return row satisfies never;
-  }
-};
+const sdkPayloadFact = (payload: Payload | undefined): string =>
+  sdkPayloadLines(payload).join(`\n${" ".repeat(14)}`);

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { GlobalOptions } from "../command-options.ts";
 import { jsonArgument } from "../json-argument.ts";
+import { ofTheSdk, sdkRunWithToken } from "../sdk-run.ts";
 import { withRunstream } from "../store.ts";
 import { printJson, tell } from "../terminal.ts";
 import { CliError } from "../usage-error.ts";
@@ -37,10 +38,15 @@ const signal = async (token: string, options: SignalOptions): Promise<void> => {
   await withRunstream(options, async (runstream) => {
     const accepted = await runstream.signal(token, value);
     if (json) await printJson({ token, accepted });
-    if (!accepted)
-      throw new CliError(
-        `Nobody waits for ${JSON.stringify(token)} (yet, or any more). Nothing was recorded.`,
-      );
+    if (!accepted) throw refusal(token, await sdkRunWithToken(runstream.log, token));
     if (!json) tell(`Accepted: ${JSON.stringify(token)} is answered.`);
   });
 };
+
+/** `sdkRun`: the run of the Workflow SDK that waits for the token, whose payloads only the SDK can write. */
+const refusal = (token: string, sdkRun: string | undefined): CliError =>
+  new CliError(
+    sdkRun === undefined
+      ? `Nobody waits for ${JSON.stringify(token)} (yet, or any more). Nothing was recorded.`
+      : `${ofTheSdk(sdkRun)}: answer its hook in the application, with resumeHook(${JSON.stringify(token)}, payload) of "workflow/api". Nothing was recorded.`,
+  );

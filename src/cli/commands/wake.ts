@@ -2,7 +2,8 @@
 import type { Command } from "commander";
 import { commandHint } from "../command-hint.ts";
 import { collect, type GlobalOptions } from "../command-options.ts";
-import { resolveRun, withRunstream } from "../store.ts";
+import { ofTheSdk } from "../sdk-run.ts";
+import { isSdkRun, resolveRun, withRunstream } from "../store.ts";
 import { printJson, tell } from "../terminal.ts";
 import { CliError } from "../usage-error.ts";
 
@@ -35,6 +36,10 @@ const wake = async (typed: string, options: WakeOptions): Promise<void> => {
   const { json, id } = options;
   await withRunstream(options, async (runstream) => {
     const runId = await resolveRun(runstream.log, typed);
+    if (await isSdkRun(runstream.log, runId))
+      throw new CliError(
+        `${ofTheSdk(runId)}: its sleeps are cut short in the application. Nothing was recorded.`,
+      );
     const woken = await runstream.wakeUp(runId, id === undefined ? {} : { correlationIds: id });
     if (json) await printJson({ runId, woken });
     if (woken === 0) {
