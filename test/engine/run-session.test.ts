@@ -340,3 +340,30 @@ describe("lanes", () => {
     expect(session.idle).toBe(true);
   });
 });
+
+describe("how current the state is", () => {
+  const last = async (): Promise<number> => (await elsewhere().current()).revision;
+
+  test("is not known of what somebody saw go beyond it, though that was while the turn was under way", async () => {
+    log.fault = once("AttemptClaimed", {
+      before: async () => {
+        await elsewhere().propose(settle("b"));
+        session.reaches(await last());
+      },
+    });
+    await session.propose(claim("a"));
+    expect(session.currentAt).toBeDefined();
+    const inner = log.append;
+    log.append = (...args) => async () => {
+      log.append = inner;
+      const answer = await inner(...args)();
+      await elsewhere().propose(settle("d"));
+      session.reaches(await last());
+      return answer;
+    };
+    await session.propose(claim("c"));
+    expect(session.currentAt).toBeUndefined();
+    await session.current();
+    expect(session.currentAt).toBeDefined();
+  });
+});

@@ -56,6 +56,8 @@ export class RunSession {
   /** When the state was last everything that the stream had; undefined while that is not known. */
   #currentAt: number | undefined;
   #turnAt = 0;
+  /** The last revision that somebody is known to have seen in the stream. */
+  #seen = -1;
   readonly #onOver: () => void;
   #busy = false;
   #scheduled = false;
@@ -87,8 +89,9 @@ export class RunSession {
     return this.#currentAt;
   }
 
-  /** Somebody saw the stream reach this revision. */
+  /** Somebody saw the stream reach this revision; perhaps while a turn reads or writes what came before it. */
   reaches(revision: number): void {
+    this.#seen = Math.max(this.#seen, revision);
     if (this.#state.revision < revision) this.#currentAt = undefined;
   }
 
@@ -233,7 +236,7 @@ export class RunSession {
   /** What the turn read or wrote was right after the state; what comes after that moment may not be in it. */
   #isCurrent(): void {
     this.#known = true;
-    this.#currentAt = this.#turnAt;
+    this.#currentAt = this.#state.revision < this.#seen ? undefined : this.#turnAt;
     if (isTerminal(this.#state.status)) this.#onOver();
   }
 
