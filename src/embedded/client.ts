@@ -230,16 +230,20 @@ export const createClient = (parts: ClientParts): RunstreamClient & { close(): v
       open();
       const settled = settledRuns.wait(text("runId", runId));
       try {
-        const since = await settled.watching;
-        let status = statusAfter(since, runId);
+        const known = statusAfter(await settled.watching, runId);
+        let status = known;
         if (status === undefined) {
           const now = await snapshotOf(runId);
           if (now === undefined) throw new RejectionError("RunMissing", runId);
           if (isTerminal(now.status)) return now as RunOutcome<R>;
           status = now.status;
         }
-        await within(timeoutMs, settled.over, runId, status);
-        return (await snapshotOf(runId)) as RunOutcome<R>;
+        const told = await within(timeoutMs, settled.over);
+        // Its end may be in the stream and on its way to us: whoever was not given a look yet gets one before he is sent away.
+        const outcome = told || known !== undefined ? await snapshotOf(runId) : undefined;
+        if (!told && (outcome === undefined || !isTerminal(outcome.status)))
+          throw timedOut(runId, timeoutMs, status);
+        return outcome as RunOutcome<R>;
       } catch (error) {
         // A read that was under way when the log was closed says so in the store's words.
         if (closed && StoreError.is(error)) throw stoppedWaiting(runId);
@@ -294,24 +298,24 @@ const toSnapshot = (record: RunRecord, key: string | undefined): RunSnapshot => 
 const clampLimit = (limit = DEFAULT_LIMIT): number =>
   Math.max(1, Math.min(MAX_LIMIT, Math.floor(Number.isNaN(limit) ? DEFAULT_LIMIT : limit)));
 
-const within = async (
-  timeoutMs: number | undefined,
-  over: Promise<void>,
-  runId: string,
-  status: RunStatus,
-): Promise<void> => {
+const timedOut = (runId: string, timeoutMs: number | undefined, status: RunStatus): RequestError =>
+  new RequestError(
+    "Timeout",
+    `Run ${JSON.stringify(runId)} was not over after ${timeoutMs} ms (it was ${status} when asked). It goes on: ask again, or wait longer.`,
+  );
+
+/** Answers whether the run was over within `timeoutMs`. */
+const within = async (timeoutMs: number | undefined, over: Promise<void>): Promise<boolean> => {
+  const told = over.then(() => true);
   // What is longer than one timer can wait is longer than a process is likely to: no timeout at all.
-  if (timeoutMs === undefined || timeoutMs > LONGEST_TIMER_MS) return over;
+  if (timeoutMs === undefined || timeoutMs > LONGEST_TIMER_MS) return told;
   if (Number.isNaN(timeoutMs)) throw new RequestError("InvalidInput", "timeoutMs is NaN. Give milliseconds.");
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const message = `Run ${JSON.stringify(runId)} was not over after ${timeoutMs} ms (it was ${status} when asked). It goes on: ask again, or wait longer.`;
-      reject(new RequestError("Timeout", message));
-    }, sliceDelay(timeoutMs));
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), sliceDelay(timeoutMs));
   });
   try {
-    await Promise.race([over, late]);
+    return await Promise.race([told, late]);
   } finally {
     clearTimeout(timer);
   }

@@ -1,4 +1,5 @@
 /** The client's promises about results and about its end, on both stores. */
+import { concatMap, of, Subject, tap } from "rxjs";
 import { describe, expect, test } from "vitest";
 import { RejectionError } from "../../src/engine/rejection-error.ts";
 import { clientsOn, echo, parked, refusal, waiting, workflows } from "./client-kit.ts";
@@ -69,6 +70,61 @@ describe.each(STORES)("the client on %s", (store) => {
             turns % 2 === 0 ? process.nextTick(resolve) : setImmediate(resolve),
           );
         expect(await rs.result(runId, { timeoutMs: 5_000 })).toMatchObject({ status: "cancelled" });
+      }
+    });
+
+    test("is found where the end was told while the answer to what came before it was still on its way", async () => {
+      const log = kit.log(store);
+      const other = kit.open({ store: log, workflows });
+      let ended: () => void = () => {};
+      let meanwhile: (runId: string) => Promise<unknown> = async () => {};
+      const slow = {
+        ...delegate(log),
+        append: (...args: Parameters<typeof log.append>) => {
+          const append = log.append(...args);
+          return async () => {
+            const answer = await append();
+            await meanwhile(args[0].slice("run-".length));
+            return answer;
+          };
+        },
+        subscribe: (...args: Parameters<typeof log.subscribe>) =>
+          log.subscribe(...args).pipe(tap((item) => "type" in item && queueMicrotask(ended))),
+      };
+      const rs = kit.open({ store: slow, workflows });
+      const first = await rs.start(waiting);
+      await other.cancel(first);
+      await rs.result(first);
+      meanwhile = async (runId) => {
+        const heard = new Promise<void>((resolve) => {
+          ended = resolve;
+        });
+        await other.cancel(runId);
+        await heard;
+      };
+      const runId = await rs.start(waiting);
+      expect(await rs.result(runId)).toMatchObject({ status: "cancelled" });
+    });
+
+    test("of a run whose end was not told yet is looked for before its timeout, and with 0", async () => {
+      const log = kit.log(store);
+      const other = kit.open({ store: log, workflows });
+      const silent = new Subject<never>();
+      let late = false;
+      const deaf = {
+        ...delegate(log),
+        subscribe: (...args: Parameters<typeof log.subscribe>) =>
+          log.subscribe(...args).pipe(concatMap((item) => (late ? silent : of(item)))),
+      };
+      const rs = kit.open({ store: deaf, workflows });
+      const first = await rs.start(waiting);
+      await other.cancel(first);
+      await rs.result(first);
+      late = true;
+      for (const timeoutMs of [0, 15]) {
+        const runId = await rs.start(waiting);
+        await other.cancel(runId);
+        expect(await rs.result(runId, { timeoutMs })).toMatchObject({ status: "cancelled" });
       }
     });
 
