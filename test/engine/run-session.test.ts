@@ -354,13 +354,15 @@ describe("how current the state is", () => {
     await session.propose(claim("a"));
     expect(session.currentAt).toBeDefined();
     const inner = log.append;
-    log.append = (...args) => async () => {
-      log.append = inner;
-      const answer = await inner(...args)();
-      await elsewhere().propose(settle("d"));
-      session.reaches(await last());
-      return answer;
-    };
+    log.append =
+      (...args) =>
+      async () => {
+        log.append = inner;
+        const answer = await inner(...args)();
+        await elsewhere().propose(settle("d"));
+        session.reaches(await last());
+        return answer;
+      };
     await session.propose(claim("c"));
     expect(session.currentAt).toBeUndefined();
     await session.current();
