@@ -271,3 +271,27 @@ describe("trouble inside a step that holds another one", () => {
     expect(await engine.readOutput("run")).toBe("in");
   });
 });
+
+describe("a read that follows from a value which is not the one that stands", () => {
+  const branching: Body = async (ctx) => {
+    if ((await ctx.now()) % 2 === 0) await ctx.uuid();
+    return ctx.step("after", () => "done");
+  };
+
+  test("is not recorded: the walk that takes the other branch does not meet it as a divergence", async () => {
+    const log = createFaultLog();
+    const { engine, start, keys } = scene(branching, {
+      journal: workerOn(log, () => 1_000),
+      clock: () => 1_000,
+      runId: "run",
+    });
+    const other = workerOn(log, () => 1_001);
+    const theirs = { key: "now!0", name: "now", status: "ok", output: 1_001, attempts: 0 } as const;
+    log.fault = once("StepSettled", {
+      before: () => other.appendStep("run", { ...theirs, startedAt: 1_001, finishedAt: 1_001 }),
+    });
+    await start();
+    expect(await soon(engine.execute("run"))).toBe("completed");
+    expect((await keys("run")).sort()).toEqual(["after#0", "now!0"]);
+  });
+});

@@ -285,7 +285,7 @@ describe("lanes", () => {
   test("N1: one's own settle does not overtake the lane, nor does one that the body has had its answer for", async () => {
     const lane = opened();
     lane.asked({ of: "step", key: "a" });
-    await session.propose(settle("a"), { lane, stands: ({ mine }) => mine });
+    await session.propose(settle("a"), { lane, stands: ({ mine }) => mine, happened: true });
     lane.asked({ of: "step", key: "b" });
     lane.answered({ of: "step", key: "b" });
     await elsewhere().propose(settle("b"));
@@ -297,7 +297,7 @@ describe("lanes", () => {
     const lane = opened();
     await elsewhere().propose(settle("a", 7));
     const [settled, claimed] = await Promise.allSettled([
-      session.propose(settle("a", 8), { lane, stands: ({ mine }) => mine }),
+      session.propose(settle("a", 8), { lane, stands: ({ mine }) => mine, happened: true }),
       session.propose(claim("b"), { lane }),
     ]);
     expect(settled).toMatchObject({ status: "fulfilled", value: { mine: false } });
@@ -308,7 +308,7 @@ describe("lanes", () => {
   test("a step that settles in a stale lane is recorded still: it happened", async () => {
     const lane = opened();
     lane.overtake();
-    const { mine } = await session.propose(settle("a"), { lane, stands: ({ mine: own }) => own });
+    const { mine } = await session.propose(settle("a"), { lane, stands: ({ mine: own }) => own, happened: true });
     expect(mine).toBe(true);
   });
 

@@ -17,7 +17,9 @@ export interface ProposeOptions<A> {
   readonly lane?: Lane | undefined;
   /** Do not start an append for this: it may ride with the next one. */
   readonly lazy?: boolean;
-  /** Still recorded when the lane is void, because it happened. Answers whether this command's own facts are the ones that stand. */
+  /** Still recorded when the lane is void, because it happened: a body ran under a claim that stands. Default `false`. */
+  readonly happened?: boolean;
+  /** Answers whether this command's own facts are the ones that stand; where they are not, the lane is void. */
   readonly stands?: (answer: A) => boolean;
   /** Try it on an absent stream without reading first. */
   readonly creates?: boolean;
@@ -97,9 +99,9 @@ export const decideBatch = (
 };
 
 /** Why a proposal is not even decided: its lane failed, or is void and this is not a fact that happened. */
-const obstacleTo = (runId: string, { lane, stands }: ProposeOptions<unknown>): unknown => {
+const obstacleTo = (runId: string, { lane, happened }: ProposeOptions<unknown>): unknown => {
   if (lane?.failure !== undefined) return lane.failure;
-  return lane?.void === true && stands === undefined ? new RejectionError("Superseded", runId) : undefined;
+  return lane?.void === true && happened !== true ? new RejectionError("Superseded", runId) : undefined;
 };
 
 /** The batch is in the stream, right after `state`: folds it in and tells the lanes. */

@@ -4,7 +4,7 @@
  * A walk hands results to the body before the disk has them, and other writers add facts meanwhile. Where another writer ends a wait that
  * the body is parked on, the body can be told in its place of the order, and the walk goes on. Where what the body was told and what the
  * stream says part ways, the lane is stale: from then on only settled steps of this walk are still recorded (they happened), everything
- * else it proposes is refused as superseded, and the walk is done again from the stream.
+ * else it proposes, reads among it, is refused as superseded, and the walk is done again from the stream.
  *
  * Invariants:
  * - N1 A lane is stale once somebody else settled what this walk is settling or has in flight, or anything that its body waits for

@@ -49,7 +49,7 @@ const laneJournal = (store: JournalStore, native: NativeJournal, runId: string):
   let lastSettled: Promise<unknown> | undefined;
   /** The last step that the body was told of, while it is on its way; those before it get there first. */
   let told: Promise<StepEntry> | undefined;
-  /** A step that the body was told of and that never gets there, because another one stands: those after it may get there all the same. */
+  /** A step or a read that the body was told of and that never gets there: those after it may get there all the same. */
   let lost: Promise<StepEntry> | undefined;
   session.openLane(lane);
 
@@ -107,15 +107,21 @@ const laneJournal = (store: JournalStore, native: NativeJournal, runId: string):
     const settled = settledOf(entry);
     lane.settling({ of: "step", key: entry.key });
     const recorded: Promise<StepEntry> = session
-      .propose(settleStep(settled), { lane, stands: ({ mine }) => mine })
-      .then((settlement) => {
-        if (!settlement.mine) {
+      .propose(settleStep(settled), { lane, stands: ({ mine }) => mine, happened: ran(entry) })
+      .then(
+        (settlement) => {
+          if (!settlement.mine) {
+            lost ??= recorded;
+            throw new RejectionError("Superseded", runId);
+          }
+          if (told === recorded) told = undefined;
+          return entryOf(runId, settlement.entry);
+        },
+        (error: unknown) => {
           lost ??= recorded;
-          throw new RejectionError("Superseded", runId);
-        }
-        if (told === recorded) told = undefined;
-        return entryOf(runId, settlement.entry);
-      });
+          throw error;
+        },
+      );
     lastSettled = recorded;
     told = recorded;
     return { early: entryOf(runId, settled), recorded };
@@ -203,3 +209,6 @@ const laneJournal = (store: JournalStore, native: NativeJournal, runId: string):
     },
   };
 };
+
+/** Not a read, which is claimed by nobody: it may follow from what the stream will never have, and then no later walk asks for it. */
+const ran = ({ attempts }: StepEntry): boolean => attempts > 0;
