@@ -308,7 +308,11 @@ describe("lanes", () => {
   test("a step that settles in a stale lane is recorded still: it happened", async () => {
     const lane = opened();
     lane.overtake();
-    const { mine } = await session.propose(settle("a"), { lane, stands: ({ mine: own }) => own, happened: true });
+    const { mine } = await session.propose(settle("a"), {
+      lane,
+      stands: ({ mine: own }) => own,
+      happened: true,
+    });
     expect(mine).toBe(true);
   });
 
