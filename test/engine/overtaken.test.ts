@@ -2,9 +2,12 @@
  * Walks that the stream overtakes while a step is in flight: they come to rest, are done again, and nothing of them is left behind.
  */
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { createMemoryJournal } from "../../src/embedded/memory-journal.ts";
 import type { JournalStore } from "../../src/engine/journal-store.ts";
-import { DAY, deferred, JOURNALS, scene, soon, turns } from "./scene.ts";
+import { createMemoryLog } from "../../src/store-memory/index.ts";
+import { workerOn } from "./log-order-replay.ts";
+import { type Body, DAY, deferred, JOURNALS, scene, soon, turns } from "./scene.ts";
 
 describe.each(JOURNALS)("a signal in the middle of a live step, on %s", (_, makeJournal) => {
   test("W3: lets the step finish with the steps inside it, once, and then answers the wait", async () => {
@@ -178,5 +181,32 @@ describe.each(JOURNALS)("a walk that is over begins nothing, on %s", (_, makeJou
     go.resolve();
     await turns();
     expect(ran).toEqual(["first"]);
+  });
+});
+
+describe("what a step's own recording brings along", () => {
+  test("is not that step's matter: a signal that the walk hears of by it, and that does not fit, does not fail it", async () => {
+    const log = createMemoryLog();
+    const go = deferred();
+    const options = { runId: "run" };
+    const body: Body = (ctx) =>
+      Promise.allSettled([
+        ctx.waitFor("approve", { schema: z.number() }),
+        ctx.step("outer", async () => {
+          await go.promise;
+          return ctx.step("inner", () => "fine");
+        }),
+      ]);
+    const here = scene(body, { ...options, journal: workerOn(log, Date.now) });
+    const elsewhere = scene(body, { ...options, journal: workerOn(log, Date.now) });
+    await here.start();
+    const delivery = here.engine.execute("run");
+    await turns();
+    expect(await elsewhere.engine.signal("approve", "no number")).toBe(true);
+    go.resolve();
+    expect(await soon(delivery)).toBe("failed");
+    expect(await here.errorOf("run")).toContain("approve");
+    const outer = (await here.journal.readSteps("run")).find(({ name }) => name === "outer");
+    expect(outer).toMatchObject({ status: "ok", output: "fine" });
   });
 });

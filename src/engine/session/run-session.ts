@@ -10,7 +10,8 @@
  *   again (law L2).
  * - R2 A proposal is answered only when the facts it rests on are in the stream, and in the order in which it was proposed.
  * - R3 Reading and appending take turns: the state is never folded from two places at once.
- * - R4 Work starts on `process.nextTick`, which drains the turn's microtasks first and needs no timer.
+ * - R4 Work starts on `process.nextTick`, which drains the turn's microtasks first and needs no timer. It is nobody's: what it sets off,
+ *   in a lane or in a store, runs in no step, though a step asked for it.
  * - R5 What is answered without an event rests on a state looked up in the same turn, since nothing else proves that it is current.
  * - R6 An unknown outcome is settled by looking for the events' ids in the stream, never by hoping.
  */
@@ -22,6 +23,7 @@ import { StoreError } from "../../events/store-error.ts";
 import { runStream } from "../../events/stream-names.ts";
 import { emptyRun, evolve, isTerminal, type RunState } from "../../projections/run-state.ts";
 import type { Decide } from "../decide/decision.ts";
+import { runOutsideStep } from "../step-context.ts";
 import {
   answerBatch,
   type Batch,
@@ -137,11 +139,13 @@ export class RunSession {
   #schedule(): void {
     if (this.#scheduled || this.#busy) return;
     this.#scheduled = true;
-    process.nextTick(() => {
-      this.#scheduled = false;
-      void this.#turn();
-    });
+    runOutsideStep(() => process.nextTick(this.#begin));
   }
+
+  readonly #begin = (): void => {
+    this.#scheduled = false;
+    void this.#turn();
+  };
 
   async #turn(): Promise<void> {
     this.#busy = true;
