@@ -16,8 +16,8 @@
  * - R6 An unknown outcome is settled by looking for the events' ids in the stream, never by hoping.
  */
 import { isLeft } from "fp-ts/lib/Either.js";
-import { decodeRunEvent } from "../../events/codec.ts";
-import type { EventLog } from "../../events/event-log.ts";
+import { type DecodedRunEvent, decodeRunEvent } from "../../events/codec.ts";
+import type { EventLog, RecordedEvent } from "../../events/event-log.ts";
 import { sealedIn } from "../../events/sealed-facts.ts";
 import { StoreError } from "../../events/store-error.ts";
 import { runStream } from "../../events/stream-names.ts";
@@ -181,28 +181,30 @@ export class RunSession {
 
   /** Folds what the log has beyond the state. Answers the ids of the events it found. */
   async #catchUp(): Promise<string[]> {
+    if (this.#sealed) await this.#openAnew();
     const found: string[] = [];
-    const { revision } = this.#state;
-    if (this.#sealed) this.#forget();
     for await (const recorded of this.#log.read(this.stream, { from: this.#state.revision + 1 })) {
-      const decoded = decodeRunEvent(recorded);
-      if (isLeft(decoded)) throw StoreError.corrupt(decoded.left.message, decoded.left);
-      evolve(this.#state, decoded.right, recorded.revision);
-      this.#sealed ||= recorded.metadata.sealed !== undefined && sealedIn(decoded.right) !== undefined;
-      if (recorded.revision <= revision) continue;
-      for (const lane of this.#lanes) lane.recordedForeign(decoded.right);
+      const event = decoded(recorded);
+      evolve(this.#state, event, recorded.revision);
+      this.#sealed ||= isSealed(recorded, event);
+      for (const lane of this.#lanes) lane.recordedForeign(event);
       found.push(recorded.id);
     }
     this.#isCurrent();
     return found;
   }
 
-  /** A key that is back opens what it did not open before. */
-  #forget(): void {
-    this.#state = emptyRun();
-    this.#sealed = false;
-    this.#known = false;
-    this.#currentAt = undefined;
+  /** A key that is back opens what it did not open before: folds the same events again, and keeps the old fold until it has them all. */
+  async #openAnew(): Promise<void> {
+    const state = emptyRun();
+    let sealed = false;
+    for await (const recorded of this.#log.read(this.stream, { max: this.#state.revision + 1 })) {
+      const event = decoded(recorded);
+      evolve(state, event, recorded.revision);
+      sealed ||= isSealed(recorded, event);
+    }
+    this.#state = state;
+    this.#sealed = sealed;
   }
 
   /** Decides the proposals and writes what they come to. `looked`: the state was looked up in this turn. */
@@ -258,3 +260,12 @@ export class RunSession {
 }
 
 const nothing = { _tag: "Right", right: { events: [], answer: undefined } } as const;
+
+const decoded = (recorded: RecordedEvent): DecodedRunEvent => {
+  const result = decodeRunEvent(recorded);
+  if (isLeft(result)) throw StoreError.corrupt(result.left.message, result.left);
+  return result.right;
+};
+
+const isSealed = ({ metadata }: RecordedEvent, event: DecodedRunEvent): boolean =>
+  metadata.sealed !== undefined && sealedIn(event) !== undefined;
