@@ -3,6 +3,7 @@
  * made from the one before it.
  */
 import { decodeTime, isValid, monotonicFactory } from "ulid";
+import { randomFraction } from "./random-fraction.ts";
 import type { SdkRunState } from "./run-fold.ts";
 
 const EVENT_PREFIX = "evnt_";
@@ -11,7 +12,7 @@ const RUN_PREFIX = "wrun_";
 const OLDEST_MS = 24 * 60 * 60 * 1_000;
 const AHEAD_MS = 5 * 60 * 1_000;
 
-const next = monotonicFactory();
+const next = monotonicFactory(randomFraction);
 
 /** A bare ULID. */
 export const newUlid = (now: number): string => next(now);
