@@ -1,4 +1,5 @@
 /** The acceptance rules of a World, one by one (docs/how-to/workflow-sdk.md). */
+import { decodeTime } from "ulid";
 import { describe, expect, it } from "vitest";
 import { bytes, hook, logOf, memoryWorld, newRun, requests, send, step, textOf, wait } from "./worlds.ts";
 
@@ -34,6 +35,21 @@ describe("rule 1: a run is created once", () => {
     await expect(world.events.create(id, requests.created)).rejects.toThrow(/ago; at most 24 h/);
     now -= 24 * HOUR + 8 * MINUTE;
     await expect(world.events.create(id, requests.created)).rejects.toThrow(/ahead of this clock/);
+  });
+
+  it("under an id that the World made after its clock was set back", async () => {
+    let now = Date.now();
+    const world = memoryWorld({ clock: () => now });
+    await world.events.create(`wrun_${world.createRunId()}`, requests.created);
+    now -= 20 * MINUTE;
+    const ids = [0, 1, 2].map(() => `wrun_${world.createRunId()}`);
+    expect(new Set(ids).size).toBe(3);
+    for (const id of ids)
+      expect((await world.events.create(id, requests.created)).run).toMatchObject({ runId: id });
+    now -= 20 * MINUTE;
+    const { run } = await world.events.create(null, requests.created);
+    await expect(world.events.create(`wrun_${world.createRunId()}`, requests.created)).resolves.toBeDefined();
+    expect(decodeTime(String(run?.runId).slice("wrun_".length))).toBe(now);
   });
 });
 

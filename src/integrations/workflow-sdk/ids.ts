@@ -1,8 +1,13 @@
 /**
- * Ids as the Workflow SDK wants them: ULIDs with a prefix. Within a run event ids grow strictly, across processes too, because each is
- * made from the one before it.
+ * Ids as the Workflow SDK wants them: ULIDs with a prefix.
+ *
+ * Invariants:
+ * - I1 Ids of runs and of messages are made from the clock as it is, however it stood before: a clock that was set back makes no id that
+ *   is ahead of it. They do not grow within a millisecond.
+ * - I2 Ids of events grow strictly within a run, across processes and clocks, because each is made from the one before it; and no run's
+ *   ids depend on another's.
  */
-import { decodeTime, isValid, monotonicFactory } from "ulid";
+import { decodeTime, encodeTime, isValid } from "ulid";
 import { randomFraction } from "./random-fraction.ts";
 import type { SdkRunState } from "./run-fold.ts";
 
@@ -11,15 +16,20 @@ const RUN_PREFIX = "wrun_";
 /** A client's run id may be made so long ago, and so far ahead of this clock. */
 const OLDEST_MS = 24 * 60 * 60 * 1_000;
 const AHEAD_MS = 5 * 60 * 1_000;
-
-const next = monotonicFactory(randomFraction);
+/** The letters of a ULID, in their order. */
+const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const LOWEST = "0";
+const HIGHEST = "Z";
+const RANDOM_LENGTH = 16;
+/** So many of the random letters count the ids of one millisecond; those after them are drawn anew for each. */
+const COUNTING_LENGTH = 8;
 
 /** A bare ULID. */
-export const newUlid = (now: number): string => next(now);
+export const newUlid = (now: number): string => encodeTime(now) + randomLetters(RANDOM_LENGTH);
 
-export const newRunId = (now: number): string => RUN_PREFIX + next(now);
+export const newRunId = (now: number): string => RUN_PREFIX + newUlid(now);
 
-export const newMessageId = (now: number): string => `msg_${next(now)}`;
+export const newMessageId = (now: number): string => `msg_${newUlid(now)}`;
 
 /**
  * The id of the event that comes after those folded into `state`. An event from outside gets a millisecond of its own, so that a snapshot
@@ -30,8 +40,30 @@ export const nextEventId = (
   now: number,
   fromOutside: boolean,
 ): string => {
-  const id = EVENT_PREFIX + next(Math.max(now, fromOutside ? lastTime + 1 : lastTime));
-  return lastId === undefined || id > lastId ? id : EVENT_PREFIX + next(lastTime + 1);
+  if (lastId === undefined || now > lastTime) return EVENT_PREFIX + newUlid(now);
+  return (fromOutside ? undefined : sameMillisecondAfter(lastId)) ?? EVENT_PREFIX + newUlid(lastTime + 1);
+};
+
+/** `undefined` once the millisecond has had as many as can be counted in it. */
+const sameMillisecondAfter = (id: string): string | undefined => {
+  const counted = id.length - RANDOM_LENGTH + COUNTING_LENGTH;
+  for (let at = counted - 1; at >= id.length - RANDOM_LENGTH; at -= 1) {
+    if (id[at] === HIGHEST) continue;
+    const next = LETTERS[LETTERS.indexOf(id.charAt(at)) + 1];
+    return (
+      id.slice(0, at) +
+      next +
+      LOWEST.repeat(counted - 1 - at) +
+      randomLetters(RANDOM_LENGTH - COUNTING_LENGTH)
+    );
+  }
+  return undefined;
+};
+
+const randomLetters = (length: number): string => {
+  let letters = "";
+  for (let i = 0; i < length; i += 1) letters += LETTERS[Math.floor(randomFraction() * LETTERS.length)];
+  return letters;
 };
 
 /** Why a client may not bring this run id; `undefined` when it may. */
