@@ -10,5 +10,10 @@ const copy = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(copy);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, copy(one)]));
+  const copied: Record<string, unknown> = { ...value };
+  for (const key of Object.keys(copied)) {
+    const one = copied[key];
+    if (typeof one === "object" && one !== null) copied[key] = copy(one);
+  }
+  return copied;
 };
