@@ -21,7 +21,12 @@ export interface Order {
   readonly inFlight: number;
 }
 
-/** To the parent, in this order: it listens; a run was started; a run ended; all of an order ended. */
+/** From the parent: go on with a World on another store, which these variables of the environment name. */
+export interface Move {
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** To the parent, in this order: it listens, at the start and after a move; a run was started; a run ended; all of an order ended. */
 export type Said =
   | { readonly said: "listening" }
   | { readonly said: "started"; readonly runId: string }
@@ -103,12 +108,24 @@ const server = createServer((incoming, outgoing) => {
 
 const specifier = process.env.WORKFLOW_TARGET_WORLD as string;
 const target = specifier.startsWith(".") ? new URL(specifier, import.meta.url).href : specifier;
-const world = watched(await createWorldFromModule(await import(target)));
-setWorld(world);
-server.listen(0, async () => {
-  process.env.PORT = String((server.address() as AddressInfo).port);
-  process.on("message", (order: Order) => void carryOut(order));
+let world: World | undefined;
+
+/** The World on the store that the environment names, in place of the one before. */
+const openWorld = async (): Promise<void> => {
+  await world?.close?.();
+  world = watched(await createWorldFromModule(await import(target)));
+  setWorld(world);
   await world.start?.();
   say({ said: "listening" });
+};
+
+server.listen(0, () => {
+  process.env.PORT = String((server.address() as AddressInfo).port);
+  process.on("message", (message: Order | Move) => {
+    if (!("env" in message)) return void carryOut(message);
+    Object.assign(process.env, message.env);
+    void openWorld();
+  });
+  void openWorld();
 });
 process.on("disconnect", () => process.exit(0));

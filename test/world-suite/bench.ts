@@ -2,11 +2,10 @@
  * How fast the same workflow, ten trivial steps one after the other, runs on Runstream's World and on `@workflow/world-local` with its
  * default settings: in this one run, each World in a process of its own, its store in the same folder, delivered over HTTP.
  *
- * Every World is given the same runs in the same order of rounds, and each round is measured beside what the store held before it: a
- * World may be quick while it is empty and slow later. Rounds on an empty store have new processes each; those on a filled store share
- * theirs, which have then run for long. So the two differ by more than the store: a process goes on getting faster for a hundred runs or
- * more. A ratio is taken within a round, and what is printed is the median over the rounds. A run that ends in any way but completed
- * ends the benchmark: failing may be quicker than working.
+ * Every World is given the same runs in the same rounds, in a process that is warm: a process goes on getting faster for a hundred runs and
+ * more, so each has carried out many before, on a store of its own that is then left. First the stores are new; then they are filled, for a
+ * World may be quick while it is empty and slow later. A ratio is taken within a round, and what is printed is the median over the rounds.
+ * A run that ends in any way but completed ends the benchmark: failing may be quicker than working.
  *
  * `world-local` writes files without waiting for the disk; what compares with it is durability `normal`. Prints one line of JSON for each
  * round of each World, then one for each median.
@@ -16,15 +15,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import type { Order, Said } from "./app.ts";
+import type { Move, Order, Said } from "./app.ts";
 
 const WORKFLOW = "workflow//./workflows//sequence";
 const STEPS = 10;
 /** Rounds of which a median is taken. */
 const ROUNDS = 3;
-const RUNS_A_ROUND = { 1: 12, 8: 24 } as const;
-/** Runs that come before the first round: in these a process mostly compiles, and it is not done with that after them. */
-const WARM_UP = 12;
+const RUNS_A_ROUND = { 1: 16, 8: 48 } as const;
+/** Runs before each round that are not measured: a process that stood idle while the others worked has lost its memory to them. */
+const WAKE_UP = 16;
+/** Runs on another store before the first round, while the process compiles. */
+const WARM_UP = 160;
 /** How many runs a store holds before it counts as filled. */
 const FILLED = 360;
 
@@ -68,14 +69,20 @@ interface Measured {
 
 type Round = ReadonlyMap<Name, Measured>;
 
-/** A process with a store that is new. */
+/** Where a World keeps what it keeps. */
+const storeOf = (name: Name, stores: string): Record<string, string> => ({
+  RUNSTREAM_STORE: name === "runstream-memory" ? ":memory:" : join(stores, `${name}.db`),
+  WORKFLOW_LOCAL_DATA_DIR: join(stores, "local"),
+});
+
+const newFolder = (): string => mkdtempSync(join(folder, "stores-"));
+
 const open = async (name: Name, stores: string): Promise<Running> => {
   const env = {
     ...process.env,
     ...WORLDS[name],
-    RUNSTREAM_STORE: name === "runstream-memory" ? ":memory:" : join(stores, `${name}.db`),
+    ...storeOf(name, stores),
     RUNSTREAM_DURABILITY: name === "runstream-sqlite-normal" ? "normal" : "full",
-    WORKFLOW_LOCAL_DATA_DIR: join(stores, "local"),
   };
   const child = fork(join(import.meta.dirname, "app.ts"), {
     env,
@@ -83,6 +90,15 @@ const open = async (name: Name, stores: string): Promise<Running> => {
   });
   await said(child, "listening");
   return { name, child, held: 0 };
+};
+
+/** The process goes on with a store that is new. */
+const moveTo = async (world: Running, stores: string): Promise<void> => {
+  const move: Move = { env: storeOf(world.name, stores) };
+  const there = said(world.child, "listening");
+  world.child.send(move);
+  await there;
+  world.held = 0;
 };
 
 const measure = async (world: Running, inFlight: number, runs: number): Promise<Measured> => {
@@ -118,6 +134,7 @@ const round = async (worlds: readonly Running[], inFlight: InFlight): Promise<Ro
   const runs = RUNS_A_ROUND[inFlight];
   const measured = new Map<Name, Measured>();
   for (const world of worlds) {
+    await measure(world, 8, WAKE_UP);
     const one = await measure(world, inFlight, runs);
     measured.set(world.name, one);
     const { held, runsPerSec, cpuMsPerRun } = one;
@@ -154,31 +171,23 @@ const summary = (rounds: readonly Round[], store: "empty" | "filled", inFlight: 
     };
   });
 
-/** Worlds with new stores, warmed up, as long as `work` takes. */
-const withWorlds = async <R>(work: (worlds: readonly Running[]) => Promise<R>): Promise<R> => {
-  const stores = mkdtempSync(join(folder, "stores-"));
-  const worlds: Running[] = [];
-  for (const name of NAMES) worlds.push(await open(name, stores));
-  try {
-    for (const world of worlds) await measure(world, 2, WARM_UP);
-    return await work(worlds);
-  } finally {
-    for (const { child } of worlds) child.kill("SIGKILL");
-  }
-};
-
 const empty: Record<InFlight, Round[]> = { 1: [], 8: [] };
 const filled: Record<InFlight, Round[]> = { 1: [], 8: [] };
+const worlds: Running[] = [];
 try {
-  for (let sample = 1; sample <= ROUNDS; sample += 1)
-    await withWorlds(async (worlds) => {
-      for (const inFlight of [1, 8] as const) empty[inFlight].push(await round(worlds, inFlight));
-      if (sample < ROUNDS) return;
-      while (worlds.some(({ held }) => held < FILLED)) await round(worlds, 8);
-      for (const inFlight of [8, 1] as const)
-        while (filled[inFlight].length < ROUNDS) filled[inFlight].push(await round(worlds, inFlight));
-    });
+  const scratch = newFolder();
+  for (const name of NAMES) worlds.push(await open(name, scratch));
+  for (const world of worlds) await measure(world, 8, WARM_UP);
+  for (let sample = 0; sample < ROUNDS; sample += 1) {
+    const stores = newFolder();
+    for (const world of worlds) await moveTo(world, stores);
+    for (const inFlight of [1, 8] as const) empty[inFlight].push(await round(worlds, inFlight));
+  }
+  for (const world of worlds) await measure(world, 8, FILLED - world.held);
+  for (const inFlight of [8, 1] as const)
+    while (filled[inFlight].length < ROUNDS) filled[inFlight].push(await round(worlds, inFlight));
 } finally {
+  for (const { child } of worlds) child.kill("SIGKILL");
   rmSync(folder, { recursive: true, force: true });
 }
 for (const inFlight of [1, 8] as const) {
