@@ -1,7 +1,7 @@
 /** Ten thousand histories of the simulated world, two thousand with optimistic steps, and two thousand of careless authors. A seed that fails here is replayed with `RUNSTREAM_SEED` by test/simulation. */
 import { describe, expect, test } from "vitest";
+import { CARELESS_SEEDS, OPTIMISTIC_SEEDS } from "../simulation/seeds.ts";
 import { report, simulate } from "../simulation/simulate.ts";
-import { CARELESS_SEEDS, OPTIMISTIC_SEEDS } from "../simulation/world.ts";
 
 const HISTORIES = 10_000;
 const OPTIMISTIC_HISTORIES = 2_000;

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { GOLDEN_SEEDS } from "./golden-seeds.ts";
 import { mutants } from "./mutants.ts";
+import { CARELESS_SEEDS } from "./seeds.ts";
 import { lawBrokenBy } from "./simulate.ts";
-import { CARELESS_SEEDS } from "./world.ts";
 
 const twoHundred = (first: number): number[] => Array.from({ length: 200 }, (_, index) => first + index);
 

@@ -6,9 +6,9 @@ import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { GOLDEN_PROGRAMS, GOLDEN_SEEDS } from "./golden-seeds.ts";
 import { contractOnly } from "./mutants.ts";
+import { CARELESS_SEEDS, OPTIMISTIC_SEEDS } from "./seeds.ts";
 import { normalised, report, simulate } from "./simulate.ts";
 import type { Surroundings } from "./surroundings.ts";
-import { CARELESS_SEEDS, OPTIMISTIC_SEEDS } from "./world.ts";
 
 const chosen = process.env.RUNSTREAM_SEED;
 

@@ -16,6 +16,7 @@ import { createLedger, type RunFacts } from "./ledger.ts";
 import { arbitraryProgram, type Program, withCarelessness, withOptimism } from "./program.ts";
 import { createRandom } from "./random.ts";
 import { createScheduler } from "./scheduler.ts";
+import { CARELESS_SEEDS, OPTIMISTIC_SEEDS } from "./seeds.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { Violation } from "./violation.ts";
 import { drawWeather, roughened } from "./weather.ts";
@@ -38,10 +39,6 @@ interface Message {
   readonly at: number;
 }
 
-/** From this seed on, the programs of a world have optimistic steps. */
-export const OPTIMISTIC_SEEDS = 1_000_000;
-/** From this seed on, worlds are rough, and the programs in them those of careless authors. */
-export const CARELESS_SEEDS = 2_000_000;
 const START = 1_767_225_600_000;
 const MAX_SKEW = 10 * 60_000;
 const TURNS = 400;
