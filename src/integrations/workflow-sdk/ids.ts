@@ -3,7 +3,7 @@
  *
  * Invariants:
  * - I1 Ids of runs and of messages are made from the clock as it is, however it stood before: a clock that was set back makes no id that
- *   is ahead of it. They do not grow within a millisecond.
+ *   is ahead of it. Those that one process makes in one millisecond grow, so that lists have them in the order in which they were made.
  * - I2 Ids of events grow strictly within a run, across processes and clocks, because each is made from the one before it; and no run's
  *   ids depend on another's.
  */
@@ -24,8 +24,17 @@ const RANDOM_LENGTH = 16;
 /** So many of the random letters count the ids of one millisecond; those after them are drawn anew for each. */
 const COUNTING_LENGTH = 8;
 
+/** The last ULID that this process made. */
+let latest = "";
+
 /** A bare ULID. */
-export const newUlid = (now: number): string => encodeTime(now) + randomLetters(RANDOM_LENGTH);
+export const newUlid = (now: number): string => {
+  const time = encodeTime(now);
+  latest =
+    (latest.startsWith(time) ? sameMillisecondAfter(latest) : undefined) ??
+    time + randomLetters(RANDOM_LENGTH);
+  return latest;
+};
 
 export const newRunId = (now: number): string => RUN_PREFIX + newUlid(now);
 
@@ -41,7 +50,9 @@ export const nextEventId = (
   fromOutside: boolean,
 ): string => {
   if (lastId === undefined || now > lastTime) return EVENT_PREFIX + newUlid(now);
-  return (fromOutside ? undefined : sameMillisecondAfter(lastId)) ?? EVENT_PREFIX + newUlid(lastTime + 1);
+  if (fromOutside) return EVENT_PREFIX + newUlid(lastTime + 1);
+  const id = now === lastTime ? EVENT_PREFIX + newUlid(now) : "";
+  return id > lastId ? id : (sameMillisecondAfter(lastId) ?? EVENT_PREFIX + newUlid(lastTime + 1));
 };
 
 /** `undefined` once the millisecond has had as many as can be counted in it. */
