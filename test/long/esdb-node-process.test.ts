@@ -16,8 +16,8 @@ import {
   reachable,
   soon,
   WAYS,
-} from "./kit.ts";
-import { type NodeProcess, startNodeProcess } from "./node-process.ts";
+} from "../esdb-node/kit.ts";
+import { type NodeProcess, startNodeProcess } from "../esdb-node/node-process.ts";
 
 const folder = async (): Promise<string> => {
   const path = await mkdtemp(join(tmpdir(), "esdb-node-"));
