@@ -8,7 +8,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Runstream, RunstreamOptions } from "../embedded/runstream.ts";
 import { isSdkEvent, isThreadEvent } from "../events/catalogue.ts";
-import type { EventLog } from "../events/event-log.ts";
+import type { EventLog, RecordedEvent } from "../events/event-log.ts";
 import { runIdOf, runStream } from "../events/stream-names.ts";
 import { isServerAddress } from "../store-eventstore/address.ts";
 import type { StoreOptions } from "./command-options.ts";
@@ -143,17 +143,18 @@ export const resolveRun = async (log: EventLog, typed: string): Promise<string> 
   );
 };
 
+const beginsWith =
+  (isOfKind: (first: RecordedEvent) => boolean) =>
+  async (log: EventLog, runId: string): Promise<boolean> => {
+    for await (const first of log.read(runStream(runId), { max: 1 })) return isOfKind(first);
+    return false;
+  };
+
 /** Whether the stream of this id is a thread's. */
-export const isThread = async (log: EventLog, runId: string): Promise<boolean> => {
-  for await (const event of log.read(runStream(runId), { max: 1 })) return isThreadEvent(event);
-  return false;
-};
+export const isThread = beginsWith(isThreadEvent);
 
 /** Whether the stream of this id is that of a run of the Workflow SDK. */
-export const isSdkRun = async (log: EventLog, runId: string): Promise<boolean> => {
-  for await (const event of log.read(runStream(runId), { max: 1 })) return isSdkEvent(event);
-  return false;
-};
+export const isSdkRun = beginsWith(isSdkEvent);
 
 /** As {@link resolveRun}, for what has to be a thread. */
 export const resolveThread = async (log: EventLog, typed: string): Promise<string> => {

@@ -83,8 +83,12 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
       const outer = currentStep();
       if (outer !== undefined) {
         return handled((resolve, reject) => {
-          const question = new InnerQuestion(walk, outer.key, produce, resolve, reject);
-          walk.hold(() => work(question), question.fail);
+          const fail = (error: unknown): void => {
+            walk.troubleInside(outer.key, error);
+            reject(error);
+          };
+          const give = (result: T): void => void settleWith(() => produce(result), resolve, fail);
+          walk.hold(() => work({ give, park: () => {} }), fail);
         });
       }
       if (walk.doomed) return walk.forever;
@@ -126,41 +130,7 @@ export const createAnswers = (walk: Walk, order: readonly Settlement[] | undefin
   };
 };
 
-/** A step inside a step: answered at once. */
-class InnerQuestion<T> implements Question<T> {
-  readonly #walk: Walk;
-  readonly #outerKey: string;
-  readonly #produce: (result: T) => unknown;
-  readonly #resolve: (value: unknown) => void;
-  readonly #reject: (error: unknown) => void;
-
-  constructor(
-    walk: Walk,
-    outerKey: string,
-    produce: (result: T) => unknown,
-    resolve: (value: unknown) => void,
-    reject: (error: unknown) => void,
-  ) {
-    this.#walk = walk;
-    this.#outerKey = outerKey;
-    this.#produce = produce;
-    this.#resolve = resolve;
-    this.#reject = reject;
-  }
-
-  give(result: T): void {
-    void settleWith(() => this.#produce(result), this.#resolve, this.fail);
-  }
-
-  park(): void {}
-
-  readonly fail = (error: unknown): void => {
-    this.#walk.troubleInside(this.#outerKey, error);
-    this.#reject(error);
-  };
-}
-
-/** Answered in its place of the order. */
+/** Answered in its place of the order. A class: there is one for every step. */
 class LiveQuestion<T> implements Question<T> {
   readonly #walk: Walk;
   readonly #what: Settlement;

@@ -5,6 +5,7 @@
  * the next body waits for (law L3). The run's start rides with the first thing recorded, its end with the last step.
  */
 import { encodePayload } from "../../events/payload.ts";
+import { onDemand } from "../../projections/on-demand.ts";
 import { isTerminal, RUNNABLE, type Settlement } from "../../projections/run-state.ts";
 import { closeHook } from "../decide/hooks.ts";
 import { moveStatus } from "../decide/run.ts";
@@ -54,11 +55,7 @@ const laneJournal = (store: JournalStore, native: NativeJournal, runId: string):
   session.openLane(lane);
 
   /** What stands in for functions that somebody replaced; mostly nobody has. */
-  let contract: WalkJournal | undefined;
-  const plain = (): WalkJournal => {
-    contract ??= plainWalkJournal(store, runId, clock, inside);
-    return contract;
-  };
+  const plain = onDemand(() => plainWalkJournal(store, runId, clock, inside));
   const own = (...methods: (keyof JournalStore)[]): boolean =>
     methods.every((method) => nativeOf(store[method]) === native);
   /** A function somebody replaced knows nothing of the lane: what the walk recorded must be in the store before it is called. */
