@@ -8,6 +8,7 @@ import { describe, expect, test } from "vitest";
 import { openSqliteLog } from "../../src/store-sqlite/index.ts";
 import { logCheckpointer } from "../../src/threads/index.ts";
 import { type Ended, folder, launch, lines, type Running, runstream, write } from "./command-line.ts";
+import { recordedIn } from "./recorded-thread.ts";
 
 const source = (path: string): string => JSON.stringify(resolve(import.meta.dirname, "../../src", path));
 
@@ -72,14 +73,7 @@ const abandoned = async (id: string): Promise<void> => {
   await ended;
 };
 
-const recorded = async (threadId: string) => {
-  const log = openSqliteLog(store);
-  try {
-    return structuredClone(await logCheckpointer(log).get(threadId));
-  } finally {
-    await log.close();
-  }
-};
+const recorded = recordedIn(store);
 
 const bodies = (id: string): string[] =>
   readFileSync(join(cwd, `ran-${id}`), "utf8")

@@ -5,6 +5,7 @@ import { openRunstream, workflow as runWorkflow } from "../../src/index.ts";
 import { openSqliteLog } from "../../src/store-sqlite/index.ts";
 import { logCheckpointer, workflow } from "../../src/threads/index.ts";
 import { type Ended, folder, launch, lines, runstream, write } from "./command-line.ts";
+import { recordedIn } from "./recorded-thread.ts";
 
 const THREADS = resolve(import.meta.dirname, "../../src/threads/index.ts");
 const QUESTION = "refunds:interrupt:0";
@@ -85,15 +86,7 @@ const json = async (...args: string[]): Promise<Record<string, unknown>> => {
   return JSON.parse(stdout) as Record<string, unknown>;
 };
 
-/** What is recorded of a thread, without a process for it. */
-const recorded = async (threadId: string) => {
-  const log = openSqliteLog(store);
-  try {
-    return structuredClone(await logCheckpointer(log).get(threadId));
-  } finally {
-    await log.close();
-  }
-};
+const recorded = recordedIn(store);
 
 describe.concurrent("a thread", () => {
   test("is listed with the runs, by its status", async () => {
