@@ -5,8 +5,6 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openSqliteLog } from "../../src/store-sqlite/index.ts";
-import { logCheckpointer } from "../../src/threads/index.ts";
 import { type Ended, folder, launch, lines, type Running, runstream, write } from "./command-line.ts";
 import { recordedIn } from "./recorded-thread.ts";
 
@@ -47,7 +45,6 @@ const program = write(
   cwd,
   "begin.ts",
   `
-import { openSqliteLog } from ${source("store-sqlite/index.ts")};
 import { logCheckpointer } from ${source("threads/index.ts")};
 import { order } from "./orders.ts";
 
