@@ -45,6 +45,7 @@ const program = write(
   cwd,
   "begin.ts",
   `
+import { openSqliteLog } from ${source("store-sqlite/index.ts")};
 import { logCheckpointer } from ${source("threads/index.ts")};
 import { order } from "./orders.ts";
 
